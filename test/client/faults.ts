@@ -1,6 +1,7 @@
 import { VaultClient, VaultError } from "../../src/client/index.js";
 import type { ContractRole } from "../../src/types.js";
 import { useAnvil } from "../helpers/anvil.js";
+import { callMethod } from "../helpers/call-method.js";
 import { distinctState, expectedReads } from "../helpers/distinct-state.js";
 import {
   readFaultKinds,
@@ -26,12 +27,8 @@ const reads: ReadonlyArray<
     ({ operation, args }) =>
       [
         `${operation}(${JSON.stringify(args, (_key, value: unknown) => String(value))})`,
-        async (client: VaultClient, timeout?: number): Promise<unknown> => {
-          const method: unknown = Reflect.get(client, operation);
-          return typeof method === "function"
-            ? await Reflect.apply(method, client, [...args, { timeout }])
-            : undefined;
-        },
+        async (client: VaultClient, timeout?: number): Promise<unknown> =>
+          await callMethod(client, operation, ...args, { timeout }),
       ] as const,
   ),
   ["snapshot", async (client, timeout) => await client.snapshot({ timeout })],

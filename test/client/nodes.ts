@@ -116,24 +116,19 @@ for (const { name, start } of differentNodes) {
       await node.stop();
     });
 
-    it("orders() lists good and hostile orders as single reads do, also if a call has 3 million gas", async () => {
+    it("orders() lists hostile orders as single reads do, also if a call has 3 million gas", async () => {
       const good = await deployGeneratedOrders(provider, 1n, 1_000_000n);
-      const hostile = await deployHostileTrading(provider, good);
-      for (const trading of [good, hostile]) {
-        for (const asked of [provider, capped(provider)]) {
-          const client = new VaultClient(asked, { trading });
-          const scanned = await Array.fromAsync(
-            client.orders({ firstId: 1n, lastId: LAST_ID }),
-          );
-          const alone: unknown[] = [];
-          for (let id = 1n; id <= LAST_ID; ++id) {
-            alone.push(await readAlone(client, id));
-          }
+      const trading = await deployHostileTrading(provider, good);
+      for (const asked of [provider, capped(provider)]) {
+        const client = new VaultClient(asked, { trading });
+        const scanned = await Array.fromAsync(
+          client.orders({ firstId: 1n, lastId: LAST_ID }),
+        );
+        expect(scanned).to.have.length(Number(LAST_ID));
+        for (const order of scanned) {
           expect(
-            scanned.map((order) =>
-              isFailedOrder(order) ? [order.orderID, order.error.code] : order,
-            ),
-          ).to.deep.equal(alone);
+            isFailedOrder(order) ? [order.orderID, order.error.code] : order,
+          ).to.deep.equal(await readAlone(client, order.orderID));
         }
       }
     });

@@ -1,13 +1,10 @@
 import { expect } from "chai";
 
 import { VaultClient } from "../../src/client/index.js";
-import type {
-  BlockTag,
-  ContractRole,
-  ReadOptions,
-} from "../../src/client/index.js";
+import type { BlockTag, ContractRole } from "../../src/client/index.js";
 import type { VaultErrorCode } from "../../src/errors.js";
 import { expectVaultError } from "../helpers/assertions.js";
+import { callMethod } from "../helpers/call-method.js";
 import {
   documentedContracts as contracts,
   documentedHandler,
@@ -25,63 +22,27 @@ const word = (hex: string): string => hex.padStart(64, "0");
 
 /** Every read with the bytes that are documented for it, written by hand. */
 const requests: ReadonlyArray<
-  readonly [
-    role: ContractRole,
-    data: string,
-    read: (client: VaultClient, options?: ReadOptions) => Promise<unknown>,
-  ]
+  readonly [role: ContractRole, data: string, name: string, ...args: unknown[]]
 > = [
+  ["underlyingAsset", `0xc138aa5f${word("1")}`, "getFundingFeeRate", 1],
+  ["underlyingAsset", `0xc138aa5f${word("2")}`, "getFundingFeeRate", "put"],
+  ["vaultFactory", "0x2016e80b", "getLatestRoundInfo"],
   [
-    "underlyingAsset",
-    `0xc138aa5f${word("1")}`,
-    (client, options) => client.getFundingFeeRate(1, options),
-  ],
-  [
-    "underlyingAsset",
-    `0xc138aa5f${word("2")}`,
-    (client, options) => client.getFundingFeeRate("put", options),
-  ],
-  [
-    "vaultFactory",
-    "0x2016e80b",
-    (client, options) => client.getLatestRoundInfo(options),
-  ],
-  [
-    "trading",
-    `0xd311636b${"f".repeat(64)}`,
-    (client, options) => client.getOrderInfo(2n ** 256n - 1n, options),
+    ...(["trading", `0xd311636b${"f".repeat(64)}`, "getOrderInfo"] as const),
+    2n ** 256n - 1n,
   ],
   [
     "vault",
     `0xb6624fb0${word("a1")}${word("b2")}${word("c3")}`,
+    "calMargins",
     // The order of the names does not matter, that of the words does.
-    (client, options) =>
-      client.calMargins(
-        { endTime: 0xc3, APY: 0xb2n, maxVolume: 0xa1n },
-        options,
-      ),
+    { endTime: 0xc3, APY: 0xb2n, maxVolume: 0xa1n },
   ],
-  [
-    "privatePool",
-    "0x53ac2d24",
-    (client, options) => client.getLPAmountInfo("private", options),
-  ],
-  [
-    "publicPool",
-    "0x53ac2d24",
-    (client, options) => client.getLPAmountInfo("public", options),
-  ],
-  ["vault", "0xa69590a8", (client, options) => client.queryVolume(options)],
-  [
-    "vault",
-    "0xea17f924",
-    (client, options) => client.queryMarginBalance(options),
-  ],
-  [
-    "vaultFactory",
-    "0x789f4b5a",
-    (client, options) => client.minXMargin(options),
-  ],
+  ["privatePool", "0x53ac2d24", "getLPAmountInfo", "private"],
+  ["publicPool", "0x53ac2d24", "getLPAmountInfo", "public"],
+  ["vault", "0xa69590a8", "queryVolume"],
+  ["vault", "0xea17f924", "queryMarginBalance"],
+  ["vaultFactory", "0x789f4b5a", "minXMargin"],
 ];
 
 const blockForms: ReadonlyArray<readonly [given: BlockTag, sent: string]> = [
@@ -104,12 +65,12 @@ const answeredWith = (answer: string, code = "0x00"): VaultClient =>
   );
 
 describe("client - a read", () => {
-  for (const [role, data, read] of requests) {
-    it(`is one eth_call of ${role} with the documented bytes ${data}, at the given block`, async () => {
+  for (const [role, data, name, ...args] of requests) {
+    it(`${name}() is one eth_call of ${role} with the documented bytes ${data}, at the given block`, async () => {
       const node = documentedNode();
       const client = new VaultClient(node, contracts);
       for (const [blockTag] of blockForms) {
-        await read(client, { blockTag });
+        await callMethod(client, name, ...args, { blockTag });
       }
       // The whole text: not a key more, and in the documented order.
       expect(JSON.stringify(node.asked)).to.equal(
@@ -242,6 +203,50 @@ describe("client - a read", () => {
         network: "testnet",
         source: "VaultClient",
       });
+    });
+  }
+});
+
+describe("client - a series of reads at one block", () => {
+  // Calls that name the block by its hash are of that block, whatever follows.
+  const series: ReadonlyArray<
+    readonly [
+      title: string,
+      hashes: boolean,
+      read: (client: VaultClient) => Promise<unknown>,
+    ]
+  > = [
+    ["snapshot() by numbers", false, async (client) => await client.snapshot()],
+    [
+      "orders() by numbers",
+      false,
+      async (client) => await Array.fromAsync(client.orders({ ids: [1, 2] })),
+    ],
+    [
+      "rounds(), whose earlier blocks have numbers only,",
+      true,
+      async (client) => await Array.fromAsync(client.rounds()),
+    ],
+  ];
+  for (const [title, hashes, read] of series) {
+    it(`${title} throws VAULT_REORGED if the chain replaces the block at the last call`, async () => {
+      let last = Infinity;
+      const clientOf = (): [ReturnType<typeof documentedNode>, VaultClient] => {
+        const node = documentedNode({ hashes, overrides: false, head: 5 });
+        node.on("eth_call", async (_, answer, occurrence) => {
+          const found = await answer();
+          if (occurrence === last) {
+            node.reorganise(5);
+          }
+          return found;
+        });
+        return [node, new VaultClient(node, contracts)];
+      };
+      const [node, undisturbed] = clientOf();
+      await read(undisturbed);
+      last = node.count("eth_call") - 1;
+      const [, client] = clientOf();
+      await expectVaultError(read(client), "VAULT_REORGED");
     });
   }
 });

@@ -298,47 +298,6 @@ describe("client - requests of rounds()", () => {
     expect(seen.at(-1)?.done).to.equal(provider.count("eth_call"));
   });
 
-  it("rounds() reads each block of a short range once", async () => {
-    const provider = historyNode([[0, one]], 5_000);
-    await collect(provider, { fromBlock: 100, toBlock: 103, concurrency: 1 });
-    expect(
-      provider.asked
-        .filter(({ method }) => method === "eth_call")
-        .map((call) => provider.blockOf(call)),
-    ).to.deep.equal([100, 101, 102, 103]);
-  });
-
-  it("rounds() makes no more requests at a time than its concurrency", async () => {
-    const node = historyNode(writeHistory(9, 1_000), 1_000);
-    let [now, most] = [0, 0];
-    node.on("eth_call", async (_, answer) => {
-      now += 1;
-      most = Math.max(most, now);
-      await setImmediate();
-      now -= 1;
-      return await answer();
-    });
-    await collect(node, { concurrency: 3 });
-    expect(most).to.equal(3);
-  });
-
-  it("rounds() makes no request after its signal, and throws the signal's reason", async () => {
-    const stop = new AbortController();
-    const provider = historyNode([[5, one]], 1_000_000);
-    const reason = new Error("enough");
-    const thrown: unknown = await collect(provider, {
-      concurrency: 1,
-      signal: stop.signal,
-      onProgress: ({ done }) => {
-        if (done === 7) {
-          stop.abort(reason);
-        }
-      },
-    }).catch((error: unknown) => error);
-    expect(thrown).to.equal(reason);
-    expect(provider.count("eth_call")).to.be.at.most(8);
-  });
-
   it("rounds() throws VAULT_ARCHIVE_NODE_NEEDED if the state of old blocks is gone", async () => {
     const provider = historyNode([[5, one]], 100_000, 99_873);
     const error = await expectVaultError(

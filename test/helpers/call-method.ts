@@ -1,12 +1,12 @@
-/** Calls what JavaScript can call, and TypeScript refuses. */
+/** Calls a method by its name, also with what TypeScript refuses. */
 export async function callMethod(
   target: object,
   name: string,
   ...args: readonly unknown[]
-): Promise<void> {
+): Promise<unknown> {
   const method: unknown = Reflect.get(target, name);
   if (typeof method !== "function") {
     throw new Error(`no method ${name}`);
   }
-  await Promise.resolve<unknown>(Reflect.apply(method, target, args));
+  return await Promise.resolve<unknown>(Reflect.apply(method, target, args));
 }

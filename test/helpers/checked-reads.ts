@@ -12,10 +12,10 @@ import type {
   ReadOperationName,
 } from "../../src/protocol/index.js";
 import { chooseNextBlock } from "../../src/settlement-call/next-block.js";
-import type { HttpEngine } from "../../src/simulation/options.js";
 import { simulateSettlement } from "../../src/simulation/simulate-settlement.js";
 import type { Simulation } from "../../src/simulation/types.js";
 import type { BareHost } from "./bare-host.js";
+import { callMethod } from "./call-method.js";
 import { expectedReads } from "./distinct-state.js";
 import { fieldsOf } from "./fields.js";
 import { decodeGenerally } from "./general-decoder.js";
@@ -75,11 +75,7 @@ export function problemOfError(error: unknown): string | undefined {
 const reads = expectedReads.map(({ operation, args }): Subject => ({
   name: operation,
   run: async (host, timeout) => {
-    const method: unknown = Reflect.get(host, operation);
-    const value: unknown =
-      typeof method === "function"
-        ? await Reflect.apply(method, host, [...args, { timeout }])
-        : "no method";
+    const value = await callMethod(host, operation, ...args, { timeout });
     return (said) =>
       problemOfValue(operation, value, said?.(callOf(operation, args)));
   },
@@ -149,31 +145,24 @@ const blocks = (["latest", 7] as const).map((tag): Subject => ({
         : `block ${JSON.stringify(block)}`;
   },
 }));
-const engines = (["simulateV1"] as const).map((engine): Subject => ({
-  name: engine,
+const simulation: Subject = {
+  name: "simulateV1",
   run: async (host, timeout) => {
-    const simulation = await simulate(host.withOptions({ timeout }), engine);
-    return (said) => problemOfSimulation(simulation, said);
+    const patient = host.withOptions({ timeout });
+    const { simulation: found } = await simulateSettlement(
+      patient,
+      { sender: FIRST, orderIDs: WATCHED_ORDERS, engine: "simulateV1" },
+      await chooseNextBlock(patient),
+    );
+    return (said) => problemOfSimulation(found, said);
   },
-}));
+};
 
 /** All that can be asked of a vault; what has more to it is asked more often. */
 export const subjects: readonly Subject[] = [
-  ...[...reads, rounds, ...blocks, snapshot, orders, ...engines],
-  ...[snapshot, orders, ...engines, ...engines],
+  ...[...reads, rounds, ...blocks, snapshot, orders, simulation],
+  ...[snapshot, orders, simulation, simulation],
 ];
-
-async function simulate(
-  host: BareHost,
-  engine: HttpEngine,
-): Promise<Simulation> {
-  const { simulation } = await simulateSettlement(
-    host,
-    { sender: FIRST, orderIDs: WATCHED_ORDERS, engine },
-    await chooseNextBlock(host),
-  );
-  return simulation;
-}
 
 function problemOfReading(
   name: ReadOperationName,

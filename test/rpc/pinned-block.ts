@@ -71,6 +71,18 @@ describe("reads at a pinned block", () => {
     expect(named(node)).to.deep.equal(["hash", "hash", "hash", "hash"]);
   });
 
+  it("requestAt() throws at once what else a node refuses that takes hashes", async () => {
+    const node = new ScriptedNode();
+    const { read } = await pinOn(node);
+    await read();
+    node.asked.length = 0;
+    node.on("eth_getBalance", () => {
+      throw failure("daily request count exceeded", -32_005);
+    });
+    await expectVaultError(read(), "VAULT_RPC_ERROR");
+    expect(named(node)).to.deep.equal(["hash"]);
+  });
+
   it("requestAt() tells of each wait for a node that is behind, and gives up at the deadline of the read", async () => {
     const node = new ScriptedNode();
     const { rpc, read } = await pinOn(node);
