@@ -236,17 +236,6 @@ describe("a client with a deadline or a signal", () => {
     }
   });
 
-  it("throws VAULT_RPC_TIMEOUT at one deadline for all that a scan asks, though each answer comes at once", async () => {
-    const { vault } = recording((method) => {
-      if (method === "eth_call") {
-        throw Object.assign(new Error("reverted"), { code: 3, data: "0x" });
-      }
-      return method === "eth_getBlockByNumber" ? header : "0x60";
-    });
-    const scan = vault.orders({ firstId: 0, lastId: 1e12, timeout: 150 });
-    await expectVaultError(Array.fromAsync(scan), "VAULT_RPC_TIMEOUT");
-  });
-
   it("throws VAULT_RPC_TIMEOUT after five minutes for all requests if the time-out is undefined", async () => {
     const { vault, asked } = inTurn(async () => {
       await new Promise((resolve) => setTimeout(resolve, 200_000));
@@ -314,9 +303,6 @@ describe("a client that retries requests", () => {
   for (const [why, failure, times] of [
     ["fails in passing", codedError("ECONNRESET"), 3],
     ["limits the rate", limited, 3],
-    ["has waited too long for the request", new StatusError(408), 3],
-    ["does not want the request so early", new StatusError(425), 3],
-    ["does not have the address", new StatusError(404), 1],
     ["refuses the connection", codedError("ECONNREFUSED"), 1],
   ] as const) {
     it(`requests a value ${times} times if the node ${why}`, async () => {

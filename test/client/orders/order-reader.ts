@@ -113,6 +113,7 @@ describe("client - requests of orders()", () => {
       (answer: string) => `${answer}${answer.slice(ENTRIES, second)}`,
       [1, 2, 3, 4],
     ],
+    ["no orders", (answer: string) => answer.slice(0, ENTRIES), [1, 2, 3, 4]],
     [
       "an order that it could not find out",
       (answer: string) =>
@@ -132,18 +133,28 @@ describe("client - requests of orders()", () => {
   }
 
   const usedUp = `0301${"0".repeat(60)}`;
-  it("orders() finds orders that used up their share and follow unknown ids in a list", async () => {
-    const missing = range(900, 920);
-    const ids = [...missing, 3];
-    const node = nodeOf(
-      book((id) => !missing.includes(Number(id)), refusal("Odd")),
-      (answer) => answer.slice(0, ENTRIES) + usedUp.repeat(ids.length),
-    );
-    expect(await outlineOf(node, { ids })).to.deep.equal([
-      ...missing.map((id) => `${id} VAULT_CALL_REVERTED Odd(id: ${id})`),
-      ...present(3),
-    ]);
-  });
+  for (const [title, ids, missing] of [
+    ["of a run whose first id is unknown", range(1, 20), range(1, 1)],
+    [
+      "that follow unknown ids in a list",
+      [...range(900, 920), 3],
+      range(900, 920),
+    ],
+  ] as const) {
+    it(`orders() finds orders that used up their share ${title}`, async () => {
+      const node = nodeOf(
+        book((id) => !missing.includes(Number(id)), refusal("Odd")),
+        (answer) => answer.slice(0, ENTRIES) + usedUp.repeat(ids.length),
+      );
+      expect(await outlineOf(node, { ids })).to.deep.equal(
+        ids.flatMap((id) =>
+          missing.includes(id)
+            ? `${id} VAULT_CALL_REVERTED Odd(id: ${id})`
+            : present(id),
+        ),
+      );
+    });
+  }
 
   const limit = 10 * ENTRY;
   const limits = {
@@ -184,6 +195,13 @@ describe("client - requests of orders()", () => {
       outlineOf(noCode, { firstId: 1, lastId: 2 }),
       "VAULT_NO_CODE",
     );
+  });
+
+  it("orders() does not put the lens in the place of a trading contract that calls itself", async () => {
+    const node = nodeOf(order);
+    const options = { ids: [1, 2], from: TRADING };
+    expect(await outlineOf(node, options)).to.deep.equal(present(1, 2));
+    expect(singleReads(node)).to.have.length(2);
   });
 
   it("orders() lists what a contract returns, also if the node knows no code of it", async () => {
@@ -250,18 +268,20 @@ describe("client - requests of orders()", () => {
     );
   });
 
-  it("orders() throws VAULT_NETWORK_UNREACHABLE if the node is gone, and lists no failed orders", async () => {
-    const node = nodeOf(order);
-    const options = { firstId: 1, lastId: 100, chunkSize: 10, concurrency: 1 };
-    const orders = scan(node, options);
-    await orders.next();
-    node.request = async () =>
-      await Promise.reject(failure("connect", "ECONNREFUSED"));
-    await expectVaultError(
-      Array.fromAsync(orders),
-      "VAULT_NETWORK_UNREACHABLE",
-    );
-  });
+  for (const chunkSize of [10, 1]) {
+    it(`orders() throws VAULT_NETWORK_UNREACHABLE if the node is gone, and lists no failed orders, ${chunkSize} in a request`, async () => {
+      const node = nodeOf(order);
+      const options = { firstId: 1, lastId: 100, chunkSize, concurrency: 1 };
+      const orders = scan(node, options);
+      await orders.next();
+      node.request = async () =>
+        await Promise.reject(failure("connect", "ECONNREFUSED"));
+      await expectVaultError(
+        Array.fromAsync(orders),
+        "VAULT_NETWORK_UNREACHABLE",
+      );
+    });
+  }
 
   it("orders() halves chunks once if requests that were sent together fail", async () => {
     const sizes: number[] = [];
