@@ -73,6 +73,7 @@ describe("arguments of mocks", () => {
     [{ round: { price: 1n } }, ARGUMENT, "round"],
     // It needs both values.
     [{ settlement: { settledPrice: 1n } }, ARGUMENT, "settlement"],
+    [{ settlement: { reward: {} } }, ARGUMENT, "settlement.reward"],
     [
       { margins: [{ baseMarginAmount: 1n, xMarginAmount: 1n, APY: -1n }] },
       ...([INTEGER, "margins[0].APY"] as const),

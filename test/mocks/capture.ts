@@ -19,10 +19,16 @@ import type {
 import { keysOf } from "../../src/protocol/keys-of.js";
 import type { HardhatVault, MockVaultHandle } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
+import {
+  documentedContracts,
+  documentedNode,
+} from "../helpers/documented-node.js";
 import { distinctState } from "../helpers/distinct-state.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { createTestHre } from "../helpers/hre.js";
+import { HASH } from "../helpers/names.js";
 import { recordCalls } from "../helpers/recording-node.js";
+import { refuse } from "../helpers/simulate-on.js";
 
 const MAX = 2n ** 256n - 1n;
 const FILE = "fixtures/recorded.json";
@@ -239,6 +245,34 @@ describe("capture() and deployMocks({ fixture })", () => {
         "VAULT_INVALID_ARGUMENT",
       );
     });
+
+    for (const [title, isRefused] of [
+      ["VAULT_REORGED if the chain replaces the block meanwhile", false],
+      ["VAULT_RPC_ERROR, with the reading, if the node refuses one", true],
+    ] as const) {
+      it(`throws ${title}`, async () => {
+        const node = documentedNode();
+        let isReplaced = false;
+        node.on("eth_call", async ([given], answer) => {
+          const { data } = fieldsOf(given);
+          const { selector } = operations.calMargins;
+          if (String(data).startsWith(selector)) {
+            isReplaced = !isRefused;
+            return isRefused ? refuse("no")() : await answer();
+          }
+          return await answer();
+        });
+        node.on("eth_getBlockByNumber", async (_, answer) => ({
+          ...fieldsOf(await answer()),
+          ...(isReplaced && { hash: HASH }),
+        }));
+        const { message } = await expectVaultError(
+          capture(new VaultClient(node, documentedContracts)),
+          isRefused ? "VAULT_RPC_ERROR" : "VAULT_REORGED",
+        );
+        expect(message.includes("(reading margins)")).to.equal(isRefused);
+      });
+    }
 
     it("asks for the margins of the recorded round, and for none if the round failed", async () => {
       const mocks = await deployMocks(vault.provider, {

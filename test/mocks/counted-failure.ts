@@ -176,6 +176,17 @@ describe("fail() with times, in process", () => {
     await other.close();
   });
 
+  it("counts no read of a block before the failure", async () => {
+    const { number: blockTag } = await vault.block();
+    await request("evm_mine");
+    await mocks.fail("queryVolume", "busy", { times: 1 });
+    const earlier = async (): Promise<unknown> =>
+      await vault.queryVolume({ blockTag });
+    expect(await reasons(earlier, earlier, readVolume, readVolume)).to.eql([
+      ...["answers", "answers", "busy", "answers"],
+    ]);
+  });
+
   it("goes on if another contract is mocked", async () => {
     await mocks.fail("getOrderInfo", "busy", { orderID: 1, times: 1 });
     await vault.mockAt("publicPool");

@@ -294,6 +294,7 @@ describe("mocks on anvil", () => {
       const isLive = "mocks are for development nodes only";
       for (const [options, action] of [
         [{}, costs],
+        [{ allowLiveNetwork: false }, costs],
         [{ at: contracts, allowLiveNetwork: true }, isLive],
       ] as const) {
         const { details } = await expectVaultError(

@@ -128,12 +128,14 @@ describe("state of the mocks", () => {
         margins: [
           { ...TERMS, baseMarginAmount: 1n, xMarginAmount: 2n },
           { APY: 6n, baseMarginAmount: 3n, xMarginAmount: 4n },
+          { endTime: 9n, baseMarginAmount: 5n, xMarginAmount: 6n },
         ],
       });
       const xMargin = async (terms: object): Promise<bigint> =>
         (await vault.calMargins({ ...TERMS, ...terms })).xMarginAmount;
       expect(await xMargin({})).to.equal(2n);
       expect(await xMargin({ endTime: 8n })).to.equal(4n);
+      expect(await xMargin({ APY: 10n, endTime: 9n })).to.equal(6n);
       const { details } = await expectVaultError(
         xMargin({ APY: 10n }),
         "VAULT_CALL_REVERTED",

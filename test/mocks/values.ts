@@ -41,6 +41,7 @@ describe("values of operations", () => {
     [plain("uint256"), "1.5", "VAULT_INVALID_INTEGER"],
     [plain("uint256"), MaxUint256 + 1n, "VAULT_INVALID_INTEGER"],
     [state, "shut", "VAULT_INVALID_ENUM"],
+    [state, "256", "VAULT_INVALID_INTEGER"],
     [plain("uint8"), "open", "VAULT_INVALID_INTEGER"],
     [plain("address"), "0x12", "VAULT_INVALID_ADDRESS"],
     [flag, "yes", "VAULT_INVALID_ENUM"],

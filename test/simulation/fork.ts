@@ -205,23 +205,6 @@ describe("vault.fork()", () => {
     }
   });
 
-  it("vault.fork() reads the new chain after another one has taken its place at the same URL", async () => {
-    const { vault } = await connect();
-    const { vault: mock } = chain.protocol.mocks;
-    const { provider } = chain;
-    for (const price of [1n, 2n]) {
-      const before: unknown = await provider.send("evm_snapshot", []);
-      await mined(await mock.setSettlement(price, price));
-      const { number: blockNumber } = await vault.block();
-      // Deep enough for the simulator to remember it on disk.
-      await provider.send("anvil_mine", ["0x200"]);
-      const fork = await open(vault, { blockNumber });
-      expect(await settle(fork)).to.equal(price);
-      await fork.close();
-      await provider.send("evm_revert", [before]);
-    }
-  });
-
   it("vault.fork() reads its upstream at the head, with the network's http headers", async () => {
     const server = await startRpcServer({ upstream: chain.url });
     const httpHeaders = { "x-api-key": "s3cret" };
@@ -285,18 +268,11 @@ describe("vault.fork()", () => {
     expect((await fork.vault.getLatestRoundInfo()).settled).to.equal(false);
   });
 
-  it("a fork leaves no folder of Hardhat's simulator behind when it is closed after it has read an old block, and when it cannot be made", async () => {
+  it("a fork that cannot be made leaves no folder of Hardhat's simulator behind", async () => {
     const { vault } = await connect();
     const { TMPDIR } = process.env;
     process.env["TMPDIR"] = root;
     try {
-      const fork = await vault.fork();
-      const number = (await vault.block()).number - 1;
-      await fork.provider.request({
-        method: "eth_getBlockByNumber",
-        params: [`0x${number.toString(16)}`, false],
-      });
-      await fork.close();
       await expectVaultError(
         vault.fork({ hardfork: "tomorrow" }),
         "VAULT_INVALID_ENUM",

@@ -16,7 +16,6 @@ import {
   OPEN_ROUND,
   SETTLER,
   VAULT,
-  nextRound,
   settledRound,
 } from "../helpers/scripted-contracts.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
@@ -89,13 +88,6 @@ describe("the status of a simulation", () => {
         node.effect = (round) => round;
       },
       { status: "not-settled", code: "VAULT_NOT_SETTLED", changes: [] },
-    ],
-    [
-      "settled if the next round is opened",
-      (node) => {
-        node.effect = nextRound;
-      },
-      { status: "settled", code: null },
     ],
     [
       "nothing-to-do, without block, gas and notes, if the round is settled",

@@ -25,23 +25,6 @@ import {
   useProtocol,
 } from "../../helpers/world.js";
 
-const readMethods = [
-  "anvil_nodeInfo",
-  "eth_accounts",
-  "eth_blockNumber",
-  "eth_call",
-  "eth_chainId",
-  "eth_createAccessList",
-  "eth_getBalance",
-  "eth_getBlockByNumber",
-  "eth_getCode",
-  "eth_getStorageAt",
-  "eth_getTransactionCount",
-  "eth_maxPriorityFeePerGas",
-  "hardhat_metadata",
-  "net_version",
-];
-
 /** Sends all that it has to whoever calls. */
 const PAYS_ITS_CALLER = "0x5f5f5f5f47335af100";
 
@@ -94,8 +77,11 @@ describe("simulateSettleAll with the engine fork", () => {
     const vault = await open();
     const { engine, notes } = await vault.simulateSettleAll({ engine: "fork" });
     expect({ engine, notes }).to.deep.equal({ engine: "fork", notes: [] });
-    const methods = new Set(server.requests.map(({ method }) => method));
-    expect(readMethods).to.include.members([...methods]);
+    for (const { method } of server.requests) {
+      expect(method).to.match(
+        /^(?:eth_(?!send|sign|sub)|net_version$|anvil_nodeInfo$|hardhat_metadata$)/u,
+      );
+    }
     expect(server.requests.length).to.be.greaterThan(20);
   });
 
