@@ -4,21 +4,11 @@ import { expect } from "chai";
 
 import { standaloneQueries } from "../../src/protocol/index.js";
 import { fieldsOf } from "../helpers/fields.js";
-import { httpNetwork } from "../helpers/hre.js";
 import { itFails, useTasks } from "../helpers/use-tasks.js";
-
-const SECRET = "s3cret-of-the-node";
 
 // What a fixture replays: test/mocks/replay.ts.
 describe("vault capture", () => {
-  const tasks = useTasks({
-    networks: (url, { addresses: contracts }) => ({
-      live: httpNetwork(url, {
-        vault: { contracts },
-        httpHeaders: { "x-key": SECRET },
-      }),
-    }),
-  });
+  const tasks = useTasks();
   const fixtureOf = async (typed: string): Promise<string> => {
     await tasks.documentOf(`capture --out f.json ${typed}`);
     return await readFile("f.json", "utf8");
@@ -48,19 +38,6 @@ describe("vault capture", () => {
     expect(
       await tasks.documentOf(`capture --out f.json ${typed}`),
     ).to.have.nested.property("block.number", number);
-  });
-
-  it("capture escapes hostile texts in the file, from which they are read as they were", async () => {
-    const exType = "a\u202eb\u009b2J";
-    await tasks.mocks.set({ orders: { 1: { exType } } });
-    const text = await fixtureOf("--ids 1");
-    expect(text).to.include("\\u202e").and.not.include("\u202e");
-    expect(JSON.parse(text)).to.have.nested.property("orders.1.exType", exType);
-  });
-
-  it("capture hides a secret of the network that an order repeats", async () => {
-    await tasks.mocks.set({ orders: { 1: { exType: `BTC-${SECRET}` } } });
-    expect(await fixtureOf("--ids 1")).to.include('"exType": "BTC-<hidden>"');
   });
 
   it("capture --margins FILE records the margins of the file's terms, too", async () => {

@@ -126,7 +126,6 @@ describe("tasks under faults", () => {
 
   for (const [typed, hangs] of [
     ["simulate", "eth_simulateV1"],
-    ["capture --out FILE", "eth_call"],
     // The simulator sends this by itself.
     ["simulate --fork", "eth_getStorageAt"],
     // To find the sender.

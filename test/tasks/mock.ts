@@ -41,17 +41,11 @@ describe("vault mock", () => {
     });
   });
 
-  for (const [typed, line] of [
-    ["set orders.7.exType=a\u202eb", "orders.7.exType = a\\u{202e}b"],
-    [
-      "fail queryVolume a\u202eb",
+  it("mock fail escapes the reason that it prints", async () => {
+    expect(await tasks.linesOf("mock fail queryVolume a\u202eb")).to.include(
       "queryVolume reverts from now on: a\\u{202e}b",
-    ],
-  ] as const) {
-    it(`mock ${typed.split(" ")[0]} escapes a text that it prints`, async () => {
-      expect(await tasks.linesOf(`mock ${typed}`)).to.include(line);
-    });
-  }
+    );
+  });
 
   it("mock fail and mock succeed name their conditions, also in JSON", async () => {
     const target = { operation: "getOrderInfo", orderID: "2", from: NOBODY };

@@ -177,8 +177,6 @@ describe("the addresses that tasks use", () => {
 
   for (const [typed, end, place] of [
     ["volume", "420", "live (chain 31337), block "],
-    ["volume --instance usdc", "42", "instance usdc, live (chain 31337), "],
-    ["round --instance dai", "420 tokens", "instance dai, live "],
     [
       `round --instance usdc --at trading=${NOBODY}`,
       ...["420,000,000,000,000 tokens", "instance usdc, "],

@@ -33,7 +33,6 @@ import type { RpcServer } from "../helpers/rpc-server.js";
 import {
   parseDocument,
   parseTyped,
-  runTyped,
   runVaultTask,
 } from "../helpers/run-vault-task.js";
 
@@ -231,10 +230,6 @@ describe("a mistake on the command line", () => {
       badFrom: httpNetwork(url, { ...live, from: BAD_CHECKSUM }),
       badUrl: { type: "http", url: configVariable("TEST_BAD_URL") },
       wrongChain: httpNetwork(url, { ...live, chainId: 56 }),
-      unsetKey: httpNetwork(url, {
-        ...live,
-        accounts: [configVariable("TEST_UNSET_PRIVATE_KEY")],
-      }),
     } as const;
     return await createTestHre({ networks }, { network });
   };
@@ -285,15 +280,4 @@ describe("a mistake on the command line", () => {
       expect(output, "a stack").to.not.match(/(?:\\n|^)\s+at /u);
     });
   }
-
-  it("a task that reads succeeds without the keys that the configuration names", async () => {
-    const hre = await hreOn("unsetKey");
-    for (const typed of [
-      ...["volume", "status", "order 1", `${MARGINS} +7d`],
-      ...["request queryVolume", "settle --assert"],
-    ]) {
-      const { exitCode, stderr } = await runTyped(hre, typed);
-      expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: "" });
-    }
-  });
 });

@@ -10,7 +10,6 @@ import { runTyped } from "../helpers/run-vault-task.js";
 import { useTasks } from "../helpers/use-tasks.js";
 
 const HOSTILE = `</td></script></style></svg><img src=x onerror="alert(1)"><!--'"&\u202e`;
-const SECRET = "s3cret-of-the-node";
 
 /** Without what only lays out the page. */
 const pageOf = async (file = "vault-report.html"): Promise<string> =>
@@ -25,7 +24,6 @@ describe("vault report", () => {
   const tasks = useTasks({
     networks: (url, { addresses: contracts }) => ({
       live: httpNetwork(url, {
-        httpHeaders: { "x-key": SECRET },
         vault: {
           ...{ contracts, tokenDecimals: 18 },
           displayDecimals: { "order.openPrice": 18 },
@@ -145,19 +143,6 @@ describe("vault report", () => {
       "Written to re\\u{202e}port.html.",
     );
   });
-
-  for (const typed of [
-    ...["report --ids 1", "order 1", "orders --ids 1 --json"],
-  ]) {
-    it(`vault ${typed} hides a secret of the network that an order repeats`, async () => {
-      await tasks.mocks.set({ orders: { 1: { exType: `BTC-${SECRET}` } } });
-      const { stdout } = await tasks.run(typed);
-      const text = typed.startsWith("report") ? await pageOf() : stdout;
-      expect(text)
-        .to.match(/BTC-(?:<hidden>|&lt;hidden&gt;)/u)
-        .and.not.include(SECRET);
-    });
-  }
 
   it("report --simulate in process refuses another block than the newest", async () => {
     const hre = await createTestHre({}, { projectRoot: process.cwd() });

@@ -152,6 +152,11 @@ describe("vault settle", () => {
     expect(said).to.match(/^Transaction 0x[\da-f]{64}\n.*no\\u\{1b\}t now/u);
   });
 
+  it("settle --json without --yes shows what it asks about", async () => {
+    const { said } = await run({ json: true }, { answer: false });
+    expect(said).to.include("About to settle this round");
+  });
+
   it("settle does not warn before the round's end of a settlement that reverts", async () => {
     keeper.chain.makeDevelopmentNode();
     keeper.chain.revertsWith = "0x";
