@@ -96,9 +96,15 @@ describe("vault simulate on a node", () => {
     await tasks.run("settle --yes");
     const back = await tasks.documentOf(`simulate --block ${number}`);
     expect(back).to.have.nested.property("simulation.status", "settled");
+    expect(back).to.have.nested.property("block.number", number);
     const fork = await simulation(`--block ${number} --fork`);
     expect(fork).to.include({ status: "settled", engine: "fork" });
-    expect(back).to.have.nested.property("block.number", number);
+  });
+
+  it("simulate --hardfork prague is executed by a fork", async () => {
+    expect(await simulation("--hardfork prague")).to.include({
+      engine: "fork",
+    });
   });
 
   itFails(

@@ -244,14 +244,13 @@ describe("questions in a terminal", () => {
       ),
     ];
     const deploy = "deploy-mocks --scenario expired-round";
-    const settles = Array.from({ length: 9 }, () => "settle");
+    // Each asks, whatever the answer before was: else the session would not end.
+    const typed = Array.from({ length: 10 }, () => [deploy, "settle"]).flat();
     // One session: its start takes longer than all that it does.
-    const commands = [deploy, ...settles, deploy, "settle"].map(
-      (typed, index) => [
-        ...[typed, ...parseTyped(typed)],
-        ...(index === 3 ? [typedAhead] : []),
-      ],
-    );
+    const commands = typed.map((command, index) => [
+      ...[command, ...parseTyped(command)],
+      ...(index === 5 ? [typedAhead] : []),
+    ]);
     const { exitCode, lines } = await runInTerminal(
       ["run", "--no-compile", "session.ts"],
       {

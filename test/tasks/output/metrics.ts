@@ -178,22 +178,6 @@ describe("metrics of vault status", () => {
     expect(new Set(named).size).to.equal(named.length);
   });
 
-  it("renderMetrics explains each scale", () => {
-    const settings = { tokenDecimals: 2, displayDecimals: { volume: 1 } };
-    const lines = renderMetrics([state({ settings })]).split("\n");
-    for (const help of [
-      "funding_fee_rate_ratio Funding fee rate, scaled",
-      "round_apy_ratio Latest round: APY, 1 is 100 %",
-      "round_max_volume_tokens Latest round: Maximum volume, in tokens",
-      "round_end_timestamp_seconds Latest round: End, Unix seconds",
-      "round_settled Latest round: Settled, 1 if it is",
-      "pools_locked_raw Liquidity pools: Locked, the contract's integer, unscaled",
-      "volume Volume, scaled as configured",
-    ]) {
-      expect(lines).to.include(`# HELP vault_${help}`);
-    }
-  });
-
   it("renderOutage has one sample, with escaped labels", () => {
     const samples = renderOutage('a"b\\c\nd', undefined, "usdc").split("\n");
     expect(samples.slice(2)).to.deep.equal([

@@ -110,14 +110,6 @@ describe("output of vault rounds", () => {
     ]);
   });
 
-  it("roundBlocks aligns times to the left, and numbers to the right", () => {
-    const [table] = roundBlocks([settled], LATEST, context);
-    const columns = table?.kind === "table" ? table.columns : [];
-    expect(columns.map(({ align }) => align?.[0]).join("")).to.equal(
-      "llrrrrrr",
-    );
-  });
-
   it("CSV of rounds has every value in its column, unscaled, and nothing for null", async () => {
     const odd: PastRound = { ...settled, unreadBlocks: 6, outOfOrder: true };
     expect((await render("csv", odd, open)).split("\n")).to.deep.equal([
@@ -129,18 +121,13 @@ describe("output of vault rounds", () => {
   });
 
   it("JSON of rounds has the block, the rounds as they were found, and the notes; NDJSON the rounds alone", async () => {
-    const round = {
-      ...{ strikePrice: "100000000000000000000", APY: "2", maxVolume: "30" },
-      ...{ filledVolume: "41", minDeposit: "5" },
-      ...{ startTime: "1600000000", endTime: "1600003600" },
-      ...{ settledPrice: "8000000000000000000", settledAmount: "9" },
-      ...{ settled: true, firstBlock: 1_000, settledBlock: 1_500 },
-      lastBlock: 1_997,
-    };
+    const line = (await render("ndjson", late)).trimEnd();
+    expect(line)
+      .to.include('"settledPrice":"8000000000000000000"')
+      .and.include('"firstBlock":1000,"settledBlock":1500,"lastBlock":1997');
     expect(JSON.parse(await render("json", late))).to.deep.equal({
-      ...{ ...envelope, rounds: [round] },
+      ...{ ...envelope, rounds: [JSON.parse(line)] },
       notes: [gap(1_998, 2_000).replaceAll(/<.*?>/gu, "")],
     });
-    expect(JSON.parse(await render("ndjson", late))).to.deep.equal(round);
   });
 });

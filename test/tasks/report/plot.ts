@@ -69,15 +69,10 @@ describe("the axes of a chart", () => {
     });
   }
 
-  for (const [title, from, to, ticks] of [
-    ["each minute with date and time", 0, 60, ["08:00", "08:01"]],
-    ["the start of a time without a whole minute", 10, 20, ["08:00"]],
-  ] as const) {
-    it(`timeAxis labels ${title}`, () => {
-      const axis = timeAxis([START + from, START + to]);
-      expect(axis.ticks.map(({ lines }) => lines.join(" "))).to.deep.equal(
-        ticks.map((time) => `2027-01-15 ${time}`),
-      );
-    });
-  }
+  it("timeAxis labels the start of a time without a whole minute", () => {
+    const { ticks } = timeAxis([START + 10, START + 20]);
+    expect(ticks.map(({ lines }) => lines)).to.deep.equal([
+      ["2027-01-15", "08:00"],
+    ]);
+  });
 });
