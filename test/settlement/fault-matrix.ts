@@ -15,7 +15,6 @@ import {
 } from "../helpers/faulty-rpc-server.js";
 import type { FaultKind, RequestKey } from "../helpers/faulty-rpc-server.js";
 import { isFull } from "../helpers/sample.js";
-import { LATE_MS, REQUEST_TIMEOUT_MS } from "../helpers/try-fault.js";
 import {
   startKeepers,
   requestsOfSettlement,
@@ -24,6 +23,11 @@ import {
 } from "../helpers/keeper-on-node.js";
 import type { KeeperOnNode } from "../helpers/keeper-on-node.js";
 import { SENDS } from "../helpers/keeper.js";
+
+/** How long Hardhat waits for an answer: longer than a busy machine takes. */
+const PATIENT_MS = 60_000;
+/** The same for late answers, and how long those take. */
+const [HASTY_MS, LATE_MS] = [2_000, 2_200];
 
 /** Each costs a start of Hardhat, and saves time where cases wait. */
 const KEEPERS = isFull ? 8 : 3;
@@ -58,7 +62,7 @@ for (const [mode, hidden] of accountModes) {
       ({ keepers, close } = await startKeepers(KEEPERS, hidden, {
         settings: {
           // Of the sample, no fault needs a timeout, which a busy machine could reach.
-          timeout: REQUEST_TIMEOUT_MS[isFull ? "hasty" : "patient"],
+          timeout: isFull ? HASTY_MS : PATIENT_MS,
           ...(mode === "local keys" ? {} : { accounts: "remote" }),
         },
         delay: LATE_MS,

@@ -105,6 +105,7 @@ const searches: ReadonlyArray<
     (count) => [`the last of ${count}`, upTo(count), count] as const,
   ),
   ["none of no orders", upTo(0n), undefined],
+  ["none of an array without items", invalid, undefined],
   ["one behind 499 empty ids", book(empty, 3n, 7n, 7n + gap), 7n + gap],
   ["none behind 500 empty ids", book(empty, 3n, 7n, 8n + gap), 7n],
   ["one at a distance of 1,024", book(empty, 7n, 1_031n), 1_031n],

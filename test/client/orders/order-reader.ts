@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { toBeHex } from "ethers";
 
-import { VaultClient } from "../../../src/client/index.js";
+import { VaultClient, isFailedOrder } from "../../../src/client/index.js";
 import type { ScanProgress } from "../../../src/client/index.js";
 import { expectVaultError } from "../../helpers/assertions.js";
 import { speedUpTime } from "../../helpers/deadlines.js";
@@ -276,10 +276,13 @@ describe("client - requests of orders()", () => {
       await orders.next();
       node.request = async () =>
         await Promise.reject(failure("connect", "ECONNREFUSED"));
-      await expectVaultError(
-        Array.fromAsync(orders),
-        "VAULT_NETWORK_UNREACHABLE",
-      );
+      const failed: unknown[] = [];
+      await expectVaultError(async () => {
+        for await (const listed of orders) {
+          failed.push(...(isFailedOrder(listed) ? [listed] : []));
+        }
+      }, "VAULT_NETWORK_UNREACHABLE");
+      expect(failed).to.deep.equal([]);
     });
   }
 

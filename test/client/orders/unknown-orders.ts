@@ -183,6 +183,14 @@ describe("orders() of a contract whose unknown ids use up all gas", () => {
     }
   }
 
+  it("orders() reads hundreds of missing ids in 3 waves", async () => {
+    const behind = await startBehind(anvil.url);
+    const options = { firstId: 9_900, lastId: 10_500 };
+    await read(fetchProvider(behind.url), contracts[10_000], options);
+    await behind.stop();
+    expect(behind.waves).to.be.at.most(3);
+  });
+
   it("snapshot() has the error of a reading that uses up all gas, and the others, in one wave more than without", async () => {
     const outage = await deployInstance(node);
     const behind = await startBehind(anvil.url);
