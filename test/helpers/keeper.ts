@@ -78,7 +78,6 @@ export const journalSubject = {
   vault: VAULT,
 } as const;
 export const JOURNAL_FILE = `vault-deployments/settlement-live-31337-${VAULT.toLowerCase()}.json`;
-const LOG_FILE = "vault-deployments/settlements.ndjson";
 
 /** An account of the configuration, as Hardhat resolves it. */
 export function keyOf(
@@ -186,15 +185,6 @@ export class Keeper implements AnyKeeper {
     end: "" | ".finished" = "",
   ): Promise<Readonly<Record<string, unknown>>> {
     return fieldsOf(JSON.parse(await readFile(this.journalFile(end), "utf8")));
-  }
-
-  /** The log of what was sent and has ended. */
-  public async log(): Promise<
-    ReadonlyArray<Readonly<Record<string, unknown>>>
-  > {
-    const text = await readFile(path.join(this.projectRoot, LOG_FILE), "utf8");
-    const lines = text.trimEnd().split("\n");
-    return lines.map((line) => fieldsOf(JSON.parse(line)));
   }
 
   public async writeJournal(

@@ -4,7 +4,6 @@ import type { NetworkConnection } from "hardhat/types/network";
 import { findEndClock } from "../../src/settlement-call/next-block.js";
 import { startAnvil } from "../helpers/anvil.js";
 import { useWallClock } from "../helpers/deadlines.js";
-import { differentNodes } from "../helpers/every-node.js";
 import { connectTo, createTestHre } from "../helpers/hre.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
 
@@ -73,15 +72,7 @@ describe("the end of a round on a node that makes blocks only for transactions",
       },
     },
   ];
-  const today = differentNodes.map(({ name, start }) => ({
-    name,
-    connect: async () => {
-      const node = await start();
-      return { node, connection: await connectTo(node.url) };
-    },
-  }));
-
-  for (const { name, connect } of [...today, ...inThePast]) {
+  for (const { name, connect } of inThePast) {
     it(`settleAll settles once the round has ended, and not before, on ${name}`, async () => {
       const { node, connection } = await connect();
       const { vault, provider }: NetworkConnection = connection;

@@ -76,15 +76,6 @@ describe("roundChecker()", () => {
       undefined,
     ],
     ["has none at an old block that is named", grow(301), { at: 5 }, undefined],
-    [
-      "has the obstacle of an old block, not its age",
-      () => {
-        mine(settledRound)();
-        grow(999)();
-      },
-      {},
-      "nothing-to-do",
-    ],
   ] as const) {
     it(title, async () => {
       given();
@@ -105,26 +96,24 @@ describe("roundChecker()", () => {
     expect(Math.round(performance.now() - begun)).to.be.within(5_000, 5_500);
   });
 
-  for (const [age, limit, type, is] of [
+  for (const [age, limit, network, is] of [
     [300, undefined, "http", undefined],
     [301, undefined, "http", 301],
     [999, false, "http", undefined],
     [999, undefined, "edr-simulated", undefined],
+    [999, undefined, "development node", undefined],
   ] as const) {
-    it(`staleAge() is ${String(is)} for an age of ${age} s and a maxHeadAge of ${String(limit)}: ${type}`, async () => {
+    it(`staleAge() is ${String(is)} for an age of ${age} s and a maxHeadAge of ${String(limit)}: ${network}`, async () => {
       grow(age)();
+      if (network === "development node") {
+        keeper.chain.makeDevelopmentNode();
+      }
+      const type = network === "edr-simulated" ? network : "http";
       const host = keeper.host({ type, vault: { maxHeadAge: limit } });
       const block = { number: 5, timestamp: NEWEST };
       expect(await staleAge(host, block)).to.equal(is);
     });
   }
-
-  it("staleAge() is undefined on a development node", async () => {
-    grow(999)();
-    keeper.chain.makeDevelopmentNode();
-    const block = { number: 5, timestamp: NEWEST };
-    expect(await staleAge(keeper.host(), block)).to.equal(undefined);
-  });
 });
 
 describe("settleAll, by its last look at the round", () => {

@@ -4,7 +4,6 @@ import { Interface, Wallet } from "ethers";
 import { RoundGuardArtifact } from "../../src/guard/artifact.js";
 import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
 import { buildSettlement } from "../../src/settlement/calldata.js";
-import { toSafeBatch } from "../../src/settlement/safe.js";
 import type { SettleAllOptions, Settlement } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { fieldsOf } from "../helpers/fields.js";
@@ -164,21 +163,6 @@ describe("a settlement through a guard", () => {
     expect(code).to.equal("VAULT_INVALID_GUARD");
     expect(reason).to.contain("the code is that of another contract");
     await expectVaultError(buildSettlement(other), "VAULT_INVALID_GUARD");
-  });
-
-  it("goes to the guard, and names the round, with --calldata and --safe", async () => {
-    const built = await buildSettlement(vault, keeper.settler);
-    expect(built).to.include({ to: guard, refusal: null });
-    // ethers types what it decodes as any.
-    const values: readonly unknown[] = guardAbi
-      .decodeFunctionData("settle", built.data)
-      .toArray();
-    const [called, , startTime] = values;
-    expect(called).to.equal(keeper.chain.contracts.vault);
-    expect(startTime).to.equal((await keeper.chain.round()).startTime);
-    expect(toSafeBatch(built).meta["description"]).to.match(
-      /^Settles the round from \S+ on with strike price [\d,.]+, and no other, through the guard 0x/u,
-    );
   });
 });
 

@@ -93,23 +93,6 @@ describe("the account that settles", () => {
     });
   }
 
-  for (const [title, network, kind, given] of [
-    ["the node's first account", remote, "remote", undefined],
-    ["an account that a plugin adds to the keys", both, "remote", STRANGER],
-    [
-      "any account in process",
-      { type: "edr-simulated" },
-      "in-process",
-      STRANGER,
-    ],
-  ] as const) {
-    it(`is ${title}, which does not sign here`, async () => {
-      const address = given ?? SETTLER;
-      node.on("eth_accounts", () => [address.toLowerCase()]);
-      expect(await resolve(network, given)).to.deep.equal({ address, kind });
-    });
-  }
-
   for (const [code, network, given, accounts, says] of [
     ["VAULT_UNKNOWN_SIGNER", both, STRANGER, [SETTLER], SETTLER],
     ["VAULT_UNKNOWN_SIGNER", remote, STRANGER, [], "none"],
