@@ -53,7 +53,7 @@ function raise(price: bigint): bigint {
 }
 
 /** @returns The limit that forbids these fees, as a text. */
-export function forbiddenBy(
+function forbiddenBy(
   fees: Fees,
   { maxFeePerGas: fee, maxPriorityFeePerGas: tip }: FeeLimits,
 ): string | undefined {

@@ -13,8 +13,6 @@ import { ScriptedNode } from "../helpers/scripted-node.js";
 
 const GWEI = 1_000_000_000n;
 const NEWEST = 5;
-/** A block that has used no gas, whatever it pays. */
-const EMPTY = [65_535, 0, 0] as const;
 
 describe("recentPrices()", () => {
   let chain: ScriptedNode;
@@ -24,72 +22,35 @@ describe("recentPrices()", () => {
   const pricesOf = async () =>
     await recentPrices(new RpcClient(chain, "scripted"), NEWEST);
 
-  /** Base fee and median tip of each block, and the part of its gas that is used. */
-  type Block = readonly [baseFee: number, tip: number, used?: number];
-  const histories: ReadonlyArray<
-    readonly [
-      title: string,
-      blocks: readonly Block[],
-      median?: bigint,
-      isQuiet?: true,
-    ]
-  > = [
-    [
-      "takes the middle of what was paid",
-      [[0, 1], [0, 2], [0, 153], EMPTY],
-      2n,
-    ],
+  for (const [title, baseFees, tips, used, median, isQuiet = false] of [
+    ["takes the middle of what was paid", [0, 0, 0], [1, 2, 153], 0.5, 2n],
     [
       "adds the base fee of each block to its own tip",
-      [
-        [1, 1],
-        [20, 2],
-        [30, 3],
-      ],
-      22n,
+      ...([[1, 20, 30], [1, 2, 3], 0.5, 22n] as const),
     ],
     [
       "leaves out blocks without a tip, and takes a chain for quiet if half are so",
-      [
-        [1, 0],
-        [1, 2],
-      ],
-      3n,
-      true,
+      ...([[1, 1], [0, 2], 0.5, 3n, true] as const),
     ],
     [
-      "takes it for busy if more have one",
-      [
-        [1, 0],
-        [1, 2],
-        [1, 2],
-      ],
-      3n,
+      "takes a chain for busy if more have a tip",
+      ...([[1, 1, 1], [0, 2, 2], 0.5, 3n] as const),
     ],
     [
       "takes the base fees if no block has a tip",
-      [
-        [5, 0],
-        [6, 0],
-        [7, 0],
-      ],
-      6n,
-      true,
+      ...([[5, 6, 7], [0, 0, 0], 0.5, 6n, true] as const),
     ],
-    ["finds nothing if no block has a transaction", [EMPTY]],
-  ];
-  for (const [title, blocks, median, isQuiet = false] of histories) {
+    ["finds nothing if no block uses gas", [9], [1], 0, undefined],
+  ] as const) {
     it(title, async () => {
       chain.on("eth_feeHistory", ([count, newest, percentiles]) => {
         expect([count, newest]).to.deep.equal(["0x14", toQuantity(NEWEST)]);
         expect(percentiles).to.deep.equal([50]);
         return {
           // One more than blocks: that of the next block.
-          baseFeePerGas: [...blocks.map(([fee]) => fee), 9_999].map((fee) =>
-            toQuantity(fee),
-          ),
-          gasUsedRatio: blocks.map(([, , used = 0.5]) => used),
-          reward: blocks.map(([, tip]) => [toQuantity(tip)]),
+          baseFeePerGas: [...baseFees, 9_999].map((fee) => toQuantity(fee)),
+          gasUsedRatio: baseFees.map(() => used),
+          reward: tips.map((tip) => [toQuantity(tip)]),
         };
       });
       expect(await pricesOf()).to.deep.equal(

@@ -133,6 +133,16 @@ for (const [nodeName, startNode, engine] of [
       expect([status, sends.length]).to.eql(["unconfirmed", 1]);
     });
 
+    it("settles once if two processes of a project settle at once", async () => {
+      const both = [await keeper.connect({}), await keeper.connect({})];
+      const ends = await Promise.all(
+        both.map(async (vault) => await vault.settleAll(POLLING)),
+      );
+      const statuses = ends.map(({ status }) => status);
+      expect(statuses.filter((one) => one === "settled")).to.have.length(1);
+      expect(await keeper.chain.settlers()).to.deep.equal([keeper.settler]);
+    });
+
     /** The signed transaction that went over the wire last. */
     const lastSigned = (): Transaction => {
       const sent = keeper.server.requests.findLast(

@@ -2,11 +2,7 @@ import { expect } from "chai";
 import { Transaction } from "ethers";
 
 import type { FeeLimits } from "../../src/settlement-call/fees.js";
-import {
-  forbiddenBy,
-  raiseFees,
-  signReplacement,
-} from "../../src/settlement/replace.js";
+import { raiseFees, signReplacement } from "../../src/settlement/replace.js";
 import type { SignedReplacement } from "../../src/settlement/replace.js";
 import type { SentTransaction } from "../../src/settlement/transaction.js";
 import type { SettleAllOptions } from "../../src/settlement/types.js";
@@ -62,38 +58,6 @@ describe("raiseFees()", () => {
   ] as const) {
     it(title, () => {
       expect(raiseFees(old, asked)).to.deep.equal(raised);
-    });
-  }
-});
-
-describe("forbiddenBy()", () => {
-  const limits: FeeLimits = {
-    maxFeePerGas: { wei: 10n, setting: "the limit" },
-    maxPriorityFeePerGas: { wei: 5n, setting: "the tip's limit" },
-  };
-  for (const [title, fees, says] of [
-    [
-      "a tip above its limit",
-      eip1559(9n, 6n),
-      "a maxPriorityFeePerGas of 6 wei, and the tip's limit allows 5",
-    ],
-    [
-      "a whole fee above its limit",
-      eip1559(11n, 1n),
-      "a maxFeePerGas of 11 wei, and the limit allows 10",
-    ],
-    [
-      "a gas price above the limit",
-      { gasPrice: 11n },
-      "a gasPrice of 11 wei, and the limit allows 10",
-    ],
-    ["no fees at their limits", eip1559(10n, 5n), undefined],
-  ] as const) {
-    it(`forbids ${title}`, () => {
-      const found = forbiddenBy(fees, limits);
-      expect(found).to.equal(
-        says === undefined ? undefined : `it would need ${says} wei`,
-      );
     });
   }
 });
@@ -179,14 +143,21 @@ describe("signReplacement()", () => {
       .that.deep.equals(eip1559(12n, 2n));
   });
 
-  it("signs nothing above the limit, and names it", async () => {
-    const newest = { ...old, fees: eip1559(11n, 1n) };
-    expect(await replace("bump", newest, limitOf(12n))).to.deep.equal({
-      kind: "forbidden",
-      problem:
-        "it would need a maxFeePerGas of 13 wei, and the limit allows 12 wei",
+  for (const [fees, says] of [
+    [eip1559(11n, 1n), "maxFeePerGas of 13 wei, and the limit allows 12"],
+    [eip1559(8n, 4n), "maxPriorityFeePerGas of 5 wei, and the tip's allows 4"],
+    [{ gasPrice: 11n }, "gasPrice of 1000000000 wei, and the limit allows 12"],
+  ] as const) {
+    it(`signs nothing above a limit, and names it: a ${says}`, async () => {
+      const limits = {
+        ...limitOf(12n),
+        maxPriorityFeePerGas: { wei: 4n, setting: "the tip's" },
+      };
+      expect(await replace("bump", { ...old, fees }, limits)).to.deep.equal({
+        ...{ kind: "forbidden", problem: `it would need a ${says} wei` },
+      });
     });
-  });
+  }
 
   it("signs nothing far above recent prices if nobody is asked, and no limit bounds it", async () => {
     keeper.suggestHighTip();
