@@ -150,10 +150,8 @@ class EngineStage {
   async #readAll(vault: HardhatVault, accounts: readonly string[], token = "") {
     const { block, chainId: _chain, ...readings } = await vault.snapshot();
     const values = flatten(readings);
-    const ids = token === "" ? [1n] : [1n, 2n, 3n];
-    for (const { orderID, ...order } of await Array.fromAsync(
-      vault.orders({ ids }),
-    )) {
+    const ids = [1n, 2n, 3n];
+    for await (const { orderID, ...order } of vault.orders({ ids })) {
       for (const [path, value] of flatten(order, `orders.${orderID}.`)) {
         values.set(path, value);
       }
@@ -217,7 +215,7 @@ export function expectReality(
 ): void {
   const said = new Map<string, readonly [unknown, unknown]>(
     changes.map(({ reading, field, before, after }) => [
-      pathOf(reading, field),
+      real.changes.has(reading) ? reading : `${reading}.${field}`,
       [before, after],
     ]),
   );
@@ -246,13 +244,6 @@ function differences(before: Values, after: Values): Differences {
       value === after.get(key) ? [] : [[key, [value, after.get(key)]]],
     ),
   );
-}
-
-function pathOf(reading: string, field: string): string {
-  return ["volume", "minXMargin"].includes(reading) ||
-    reading.startsWith("fundingFeeRate")
-    ? reading
-    : `${reading}.${field}`;
 }
 
 function addressOf(topic = "0x"): Address {

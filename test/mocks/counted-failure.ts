@@ -187,14 +187,6 @@ describe("fail() with times, in process", () => {
     ]);
   });
 
-  it("goes on if another contract is mocked", async () => {
-    await mocks.fail("getOrderInfo", "busy", { orderID: 1, times: 1 });
-    await vault.mockAt("publicPool");
-    expect(await reasons(readOrder(1), readOrder(1))).to.eql([
-      ...["busy", "answers"],
-    ]);
-  });
-
   it("ends with deployMocks()", async () => {
     await mocks.fail("queryVolume", "busy", { times: 1 });
     await vault.deployMocks({

@@ -67,15 +67,6 @@ describe("places of the mocks", () => {
       );
     });
 
-    it("hold the state of the later of two deployMocks() at the same time", async () => {
-      await Promise.all([
-        vault.deployMocks(),
-        vault.deployMocks({ scenario: "empty-vault" }),
-      ]);
-      expect((await vault.getOrderInfo(1)).exType).to.equal("");
-      expect(await vault.queryVolume()).to.equal(0n);
-    });
-
     it("are lost with evm_revert, and a handle says so: VAULT_NOT_A_MOCK", async () => {
       const { provider } = connection;
       const params: readonly unknown[] = [

@@ -209,19 +209,4 @@ describe("rounds of the mocks", () => {
       });
     });
   });
-
-  it("rounds() lists each round that startNextRound() began, and the one that is settled", async () => {
-    mocks = await vault.deployMocks({ scenario: "expired-round" });
-    await vault.settleAll();
-    await mocks.startNextRound({ strikePrice: 104n });
-    const found = await Array.fromAsync(vault.rounds());
-    const { number } = await vault.block();
-    expect(
-      found.slice(-2).map(({ strikePrice, settled: is }) => [strikePrice, is]),
-    ).to.deep.equal([
-      [65_000n * 10n ** 18n, true],
-      [104n, false],
-    ]);
-    expect(found.at(-1)).to.include({ firstBlock: number, settledBlock: null });
-  });
 });

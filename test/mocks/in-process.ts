@@ -92,14 +92,6 @@ describe("mocks - in process", () => {
     );
   });
 
-  it("contracts read without an account on a network that has none", async () => {
-    const { vault } = await connect({ accounts: [] });
-    const { contracts } = await vault.deployMocks({
-      overrides: { volume: 7n },
-    });
-    expect(await contracts.vault.queryVolume()).to.equal(7n);
-  });
-
   it("loadFixture() restores the mocks of each fixture, in any order", async () => {
     const { vault, networkHelpers: helpers } = await connect();
     const nothing = async (): Promise<void> => {

@@ -116,27 +116,6 @@ describe("warming of a fork", () => {
     expect(server.bodies).to.deep.equal([]);
   });
 
-  it("a search for slots that the node never answers holds up no read, and ends with the fork", async () => {
-    const { handler } = server;
-    let arrived = (): void => undefined;
-    const held = new Promise<void>((resolve) => {
-      arrived = resolve;
-    });
-    server.handler = async (exchange) => {
-      if (exchange.request.method === LIST) {
-        arrived();
-        await new Promise(() => undefined);
-      }
-      return await handler(exchange);
-    };
-    const work = warm(cache, NUMBER, plan).catch(String);
-    await held;
-    const call = { method: "eth_getStorageAt", params: [TO, "0x1", AT] };
-    expect(await cache.answer([call])).to.deep.equal([{ result: "0x07" }]);
-    await cache.close();
-    await work;
-  });
-
   it("fill() sets each place in storage to a word, and none if they cannot be had or come late", async () => {
     const { rpc, asked } = recording(() => true);
     const read = { address: FOUND, slot: "0x1", value: "0x7" };

@@ -15,12 +15,7 @@ import type {
 } from "../helpers/scripted-contracts.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
 import { keysOf } from "../helpers/keys-of.js";
-import {
-  FACTS,
-  changeFacts,
-  changeSettlement,
-  simulateOn,
-} from "../helpers/simulate-on.js";
+import { FACTS, changeFacts, simulateOn } from "../helpers/simulate-on.js";
 
 const word = (value: unknown): string =>
   Number(value).toString(16).padStart(64, "0");
@@ -151,6 +146,7 @@ describe("readings of a simulation", () => {
 
   for (const [ids, failures, listed, note] of [
     [[10, 9, 100], {}, ["orders.10", "orders.9", "orders.100"], undefined],
+    [[8, 7, 8], {}, ["orders.8", "orders.7"], undefined],
     [[7, 8], twice("getOrderInfo 8", "0x"), ["orders.7"], "1 of 2"],
     [
       [8, 7],
@@ -171,24 +167,6 @@ describe("readings of a simulation", () => {
       );
     });
   }
-
-  it("a simulation reads 400 orders in its one request, each once", async () => {
-    const ids = Array.from({ length: 400 }, (_, id) => id);
-    const node = new ScriptedNode({
-      codeOf: () => "0x01",
-      answerOf: answers(),
-    });
-    const { changes } = await simulateOn(
-      node,
-      { orders: [...ids, 0, 399n] },
-      { contracts: documentedContracts },
-    );
-    const ofOrders = changes.filter(({ reading }) =>
-      reading.startsWith("orders."),
-    );
-    expect(ofOrders).to.have.length(400 * 3);
-    expect(node.count("eth_simulateV1")).to.equal(1);
-  });
 
   for (const [title, failures, status, isNoted] of [
     [
@@ -261,35 +239,5 @@ describe("readings of a simulation", () => {
     expect(readingsOf(simulation)).to.deep.equal(
       pathsOf("vault", "privatePool"),
     );
-  });
-
-  it("a simulation lists its notes in one order", async () => {
-    const node = new ScriptedNode({
-      // Also the sender has code.
-      codeOf: () => "0x01",
-      answerOf: answers({
-        "getLatestRoundInfo after": "0x",
-        "getOrderInfo 1 before": "0x",
-      }),
-    });
-    changeSettlement(node, { gasUsed: "0x1000001", maxUsedGas: "0x1000001" });
-    const settings = { gasPrice: 10n ** 15n };
-    const { notes } = await simulateOn(
-      node,
-      { orders: [1] },
-      { contracts: documentedContracts, settings },
-    );
-    const order = [
-      /^Orders that could not be read: 1 of 1\./u,
-      /^The sender cannot pay for gas/u,
-      /^The sender has code/u,
-      /^The round cannot be read/u,
-      /^It uses 16777217 gas/u,
-      /^The outcome with the transaction's gas and price is not known/u,
-    ];
-    expect(notes).to.have.length(order.length);
-    for (const [index, note] of notes.entries()) {
-      expect(note).to.match(order[index] ?? /^$/u);
-    }
   });
 });
