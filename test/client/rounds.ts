@@ -8,30 +8,91 @@ import { VaultClient } from "../../src/client/index.js";
 import type {
   Eip1193Provider,
   PastRound,
+  RoundsOptions,
   ScanProgress,
+  VaultRound,
 } from "../../src/client/index.js";
 import { textsForCommandLine } from "../../src/errors.js";
 import { RoundGuardArtifact } from "../../src/guard/artifact.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import {
   FACTORY,
-  asListed,
-  blocksOf,
-  collect,
-  historyNode,
-  pastRound,
-  roundsBlockByBlock,
-} from "../helpers/past-rounds.js";
-import {
   GENESIS,
+  OPEN_ROUND,
   SETTLE,
   VAULT,
+  contractsWithHistory,
   nextRound,
   settledRound,
 } from "../helpers/scripted-contracts.js";
 import type { Answer, History } from "../helpers/scripted-contracts.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
 import { isFull, seed } from "../helpers/sample.js";
+
+/** The round number `index`, told from its neighbours by its start time. */
+function pastRound(index: number): VaultRound {
+  const startTime = 1_700_000_000n + BigInt(index) * 604_800n;
+  return {
+    ...OPEN_ROUND,
+    filledVolume: BigInt(index),
+    startTime,
+    endTime: startTime + 604_800n,
+  };
+}
+
+/** A round as it is listed: what a settlement writes, only if it was seen. */
+const asListed = (round: VaultRound): Pick<PastRound, keyof VaultRound> =>
+  round.settled ? round : { ...round, settledPrice: null, settledAmount: null };
+
+/** What a look at every block finds: slow, with nothing in common with a search. */
+function roundsBlockByBlock(answers: History): PastRound[] {
+  const found: PastRound[] = [];
+  let latest: VaultRound | undefined;
+  for (const [index, [block, answer]] of answers.entries()) {
+    const round = typeof answer === "string" ? undefined : answer;
+    const known =
+      round !== undefined &&
+      latest?.startTime === round.startTime &&
+      latest.strikePrice === round.strikePrice
+        ? found.pop()
+        : undefined;
+    if (round !== undefined) {
+      const settledNow =
+        round.settled && index > 0 && known?.settled !== true ? block : null;
+      found.push({
+        ...asListed(round),
+        firstBlock: known?.firstBlock ?? block,
+        settledBlock: known?.settledBlock ?? settledNow,
+        lastBlock: block,
+      });
+    }
+    latest = round;
+  }
+  return found;
+}
+
+const historyNode = (
+  history: History,
+  head: number,
+  oldestState = 0,
+): ScriptedNode =>
+  new ScriptedNode({ head, oldestState, ...contractsWithHistory(history) });
+
+async function collect(
+  provider: Eip1193Provider,
+  options?: RoundsOptions,
+): Promise<PastRound[]> {
+  const client = new VaultClient(provider, { vaultFactory: FACTORY });
+  return await Array.fromAsync(client.rounds(options));
+}
+
+/** The blocks alone: first, settled, last. */
+const blocksOf = (rounds: readonly PastRound[]): unknown[] =>
+  rounds.map((round) => [
+    round.firstBlock,
+    round.settledBlock,
+    round.lastBlock,
+  ]);
 
 /** As a look at every block finds them. */
 async function collectWhole(provider: Eip1193Provider): Promise<PastRound[]> {

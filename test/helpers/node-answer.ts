@@ -23,11 +23,10 @@ export interface NodeAnswerCase {
     readonly method?: string | readonly string[];
     readonly only?: string;
     readonly first?: number;
-    readonly seconds?: number;
     readonly after?: boolean;
     readonly lost?: boolean;
     readonly minedAfter?: number;
-    readonly stranger?: "mined" | "waits";
+    readonly stranger?: "mined";
     readonly noOverrides?: boolean;
     readonly path?: string;
     readonly timeout?: number;
@@ -39,11 +38,9 @@ export interface NodeAnswerCase {
       readonly status?: number;
       readonly headers?: Readonly<Record<string, string>>;
       readonly body?: string;
-      readonly chunk?: number;
     };
     readonly node?: {
       readonly at?: string;
-      readonly pick?: string;
       readonly set?: Fields;
       readonly without?: readonly string[];
     };
@@ -66,7 +63,6 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /** Blocks behind the head that a node without an archive keeps. */
 const KEPT_BLOCKS = 128;
-const WAITING_SECONDS = 4;
 
 /** What the answering node saw. */
 export interface Asked {
@@ -92,7 +88,6 @@ export function answerAs(
   const ask = async (method: string, ...params: unknown[]): Promise<unknown> =>
     await node.request({ method, params });
   const asked: Asked = { answered: 0, sends: 0, sent: null };
-  let begun: number | undefined;
   const methods = [when.method ?? []].flat();
 
   const isChosen = async (exchange: Exchange): Promise<boolean> => {
@@ -111,11 +106,7 @@ export function answerAs(
     ) {
       return false;
     }
-    begun ??= performance.now();
-    const seconds = (performance.now() - begun) / 1_000;
-    const isOver =
-      asked.answered >= (when.first ?? Infinity) ||
-      seconds >= (when.seconds ?? Infinity);
+    const isOver = asked.answered >= (when.first ?? Infinity);
     // Beside a number, an answer may concern only the tag.
     return !isOver && (answer.evmNumber === undefined || params.length > 0);
   };
@@ -137,7 +128,6 @@ export function answerAs(
           block.startsWith("0x") &&
           Number(block) < Number(await ask("eth_blockNumber")) - KEPT_BLOCKS
         );
-      case "latest":
       case "pending":
         return block === only;
       case "overrides":
@@ -156,7 +146,8 @@ export function answerAs(
     const { hash, nonce } = Transaction.from(String(request.params[0]));
     asked.sent = hash;
     if (when.minedAfter !== undefined) {
-      mineIn(when.minedAfter);
+      // The node may be gone by then.
+      mineIn(when.minedAfter).catch(() => undefined);
     }
     if (when.stranger === undefined || asked.sends > 1) {
       return;
@@ -174,20 +165,13 @@ export function answerAs(
       maxFeePerGas: BigInt(String(baseFeePerGas)) * 20n + 10n ** 12n,
       maxPriorityFeePerGas: 10n ** 11n,
     });
-    if (when.stranger === "waits") {
-      mineIn(WAITING_SECONDS);
-    }
     await ask("eth_sendRawTransaction", raw);
   };
 
-  const mineIn = (seconds: number): void => {
-    const mining = (async () => {
-      await ask("evm_setAutomine", false);
-      await sleep(seconds * 1_000);
-      await ask("evm_mine");
-    })();
-    // The node may be gone by then.
-    mining.catch(() => undefined);
+  const mineIn = async (seconds: number): Promise<void> => {
+    await ask("evm_setAutomine", false);
+    await sleep(seconds * 1_000);
+    await ask("evm_mine");
   };
 
   const handler: RpcHandler = async (exchange) => {
@@ -283,17 +267,15 @@ async function answerTo(
     const transactions = [odd, ...listOf(block["transactions"])];
     return { result: { ...block, transactions } };
   }
-  const { at = "", pick, set = {}, without = [] } = answer.node ?? {};
-  const changed = changeAt(honest, at === "" ? [] : at.split("."), (object) =>
+  const { at = "", set = {}, without = [] } = answer.node ?? {};
+  const result = changeAt(honest, at === "" ? [] : at.split("."), (object) =>
     Object.fromEntries(
       Object.entries({ ...object, ...valuesIn(set, object) }).filter(
         ([name]) => !without.includes(name),
       ),
     ),
   );
-  return {
-    result: pick === undefined ? changed : partAt(changed, pick.split(".")),
-  };
+  return { result };
 }
 
 async function answerHttp(
@@ -302,7 +284,6 @@ async function answerHttp(
     status = 200,
     headers = {},
     body = "",
-    chunk,
   }: NonNullable<NodeAnswerCase["answer"]["http"]>,
 ): Promise<void> {
   const honest = /\$(?:node|result)/u.test(body) ? await forward() : "";
@@ -315,15 +296,7 @@ async function answerHttp(
     ...headers,
   });
   const bytes = headers["content-encoding"] === "gzip" ? gzipSync(text) : text;
-  if (chunk === undefined) {
-    response.end(bytes);
-    return;
-  }
-  for (let start = 0; start < bytes.length; start += chunk) {
-    response.write(bytes.slice(start, start + chunk));
-    await sleep(1);
-  }
-  response.end();
+  response.end(bytes);
 }
 
 function blockOf(method: string, params: readonly unknown[]): unknown {
@@ -367,16 +340,12 @@ function changeAt(
   return { ...object, [step]: changeAt(object[step], rest, change) };
 }
 
-function partAt(value: unknown, path: readonly string[]): unknown {
-  return path.reduce<unknown>((part, step) => asRecord(part)[step], value);
-}
-
 /** Values of `set` and `insert`, made of those of the honest object. */
 function valuesIn(fields: Fields, honest: Fields): Fields {
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]) => {
       const [, how = "", of = ""] =
-        /^\$(copy|decimal|pad|upper|xdc) (\w+)$/u.exec(String(value)) ?? [];
+        /^\$(copy|decimal|pad) (\w+)$/u.exec(String(value)) ?? [];
       if (how === "") {
         return [name, value];
       }
@@ -386,8 +355,6 @@ function valuesIn(fields: Fields, honest: Fields): Fields {
         copy: () => given,
         decimal: () => Number(text),
         pad: () => `0x0${text.slice(2)}`,
-        upper: () => `0x${text.slice(2).toUpperCase()}`,
-        xdc: () => `xdc${text.slice(2)}`,
       }[how];
       return [name, made?.()];
     }),
