@@ -127,8 +127,12 @@ describe("files of a project", () => {
   });
 
   it("a file that cannot be written whole without hard links is removed", async () => {
-    const open = async (name: string): Promise<object> => {
-      await writeFile(name, "{", { flag: "wx" });
+    const { open: realOpen } = fs.promises;
+    const open = async (name: string, flags: string): Promise<object> => {
+      if (!name.endsWith(FILE)) {
+        return await realOpen(name, flags);
+      }
+      await writeFile(name, "{", { flag: flags });
       return {
         writeFile: async () => await Promise.reject(new Error("ENOSPC: full")),
         close: async () => await Promise.resolve(),
