@@ -1,3 +1,7 @@
+import { readFile, readdir, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { diff } from "node:util";
+
 import { expect } from "chai";
 
 import { operations, standaloneQueries } from "../../src/protocol/index.js";
@@ -5,7 +9,6 @@ import { startDatedAnvil } from "../helpers/anvil.js";
 import { newTasks } from "../helpers/every-vault-task.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
-import { expectGolden, goldenNames } from "../helpers/golden.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import { runOnTerminal } from "../helpers/run-vault-task.js";
 import { showOnScreen } from "../helpers/terminal.js";
@@ -64,7 +67,27 @@ const screens = Object.entries(commands).flatMap(([name, typed]) =>
   }),
 );
 
-// `npm run record` writes test/tasks/goldens/, and prints what changed.
+const goldens = path.join(import.meta.dirname, "goldens");
+
+/** Compares a screen with the recorded one, which `npm run record` writes. */
+async function expectGolden(name: string, shown: string): Promise<void> {
+  const file = path.join(goldens, `${name}.txt`);
+  const recorded = await readFile(file, "utf8").catch(() => "");
+  const changed = diff(shown.split("\n"), recorded.split("\n")).flatMap(
+    ([side, line]) =>
+      side === 0 ? [] : [side === -1 ? `- ${line}` : `+ ${line}`],
+  );
+  if (process.env["npm_lifecycle_event"] === "record") {
+    await writeFile(file, shown);
+    if (changed.length > 0) {
+      console.log(`${name}.txt: ${changed.length} lines changed`);
+    }
+  } else if (changed.length > 0) {
+    const what = `${name}.txt is not what the task shows`;
+    expect.fail(`${what}:\n${changed.join("\n")}`);
+  }
+}
+
 describe("what a person sees of each task", () => {
   let anvil: Awaited<ReturnType<typeof startDatedAnvil>>;
   let project: FixtureProject;
@@ -114,7 +137,9 @@ describe("what a person sees of each task", () => {
   it("every task has a golden, and every golden a task", async () => {
     const tasks = newTasks.map(({ id }) => id.slice(1).join(" "));
     expect(Object.keys(commands)).to.have.members(tasks);
-    expect(await goldenNames()).to.have.members([...shown.keys()]);
+    expect(await readdir(goldens)).to.have.members(
+      [...shown.keys()].map((name) => `${name}.txt`),
+    );
   });
 
   it("no task writes a line that the terminal has to break", () => {

@@ -4,7 +4,7 @@ import { expect } from "chai";
 
 import { fieldsOf, listOf } from "../helpers/fields.js";
 import { hreOnLive } from "../helpers/hre.js";
-import { SECOND, THIRD } from "../helpers/names.js";
+import { THIRD } from "../helpers/names.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import { runVaultTask } from "../helpers/run-vault-task.js";
 import { useTasks } from "../helpers/use-tasks.js";
@@ -24,7 +24,6 @@ describe("vault orders", () => {
     ["--ids 9,1-3 --skip-empty", "1,2,3"],
     ["--ids 1-9 --state closed", "2,3"],
     [`--ids 1-9 --holder ${THIRD.toLowerCase()}`, "2"],
-    [`--ids 1-9 --state closed --holder ${SECOND}`, "3"],
     ["--ids 2-", "2,3"],
     ["", "1,2,3"],
   ] as const) {

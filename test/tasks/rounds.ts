@@ -26,13 +26,6 @@ describe("vault rounds", () => {
     });
   };
 
-  it("rounds lists every round, with the blocks of its history", async () => {
-    await settleAndGoOn();
-    const [one, two] = await blocksOf("rounds");
-    expect(one?.slice(1)).to.deep.equal([first + 1, first + 1]);
-    expect(two).to.deep.equal([first + 2, null, first + 2]);
-  });
-
   it("rounds --from-block and --to-block read a part of the history", async () => {
     await settleAndGoOn();
     const part = `rounds --from-block ${first} --to-block ${first + 1}`;
