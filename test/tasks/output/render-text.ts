@@ -22,7 +22,6 @@ import { createStyle } from "../../../tasks/output/style.js";
 import type { Style } from "../../../tasks/output/style.js";
 import { SECOND } from "../../helpers/names.js";
 
-const GROUPED_MAX = (2n ** 256n - 1n).toLocaleString("en");
 /** @param columns 0 for a pipe. */
 const styleOf = (columns: number): Style =>
   createStyle(columns === 0 ? {} : { isTTY: true, columns });
@@ -85,12 +84,6 @@ describe("blocks of a task as text", () => {
       "name  size\n日本  22\nred   3",
     ],
     [
-      "a note fills the width to its last column",
-      20,
-      [noted("a note")],
-      "Label  value  a note",
-    ],
-    [
       "a note that is too long stands below its value",
       19,
       [noted("a note")],
@@ -103,22 +96,10 @@ describe("blocks of a task as text", () => {
       "Label  value\n       It is.",
     ],
     [
-      "a word that fits beside its label to the last column stays there",
-      20,
-      [value(`${x13} y`)],
-      `Label  ${x13}\n       y`,
-    ],
-    [
       "a word that does not fit beside its label stands below it",
       19,
       [value(`${x13} y zzz`)],
       `Label\n  ${x13} y\n  zzz`,
-    ],
-    [
-      "a number stays beside its unit below a label",
-      60,
-      [value(`${GROUPED_MAX} raw`)],
-      `Label\n  ${GROUPED_MAX} raw`,
     ],
     [
       "blocks stand apart, but for one below a heading; empty ones are left out",
