@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { glob, readFile } from "node:fs/promises";
 import path from "node:path";
 
@@ -58,5 +59,15 @@ describe("pages", () => {
     }
     expect(broken).to.deep.equal([]);
     expect(links).to.be.above(100);
+  });
+
+  it("each path of a test exists", async () => {
+    const paths: string[] = [];
+    for (const page of pages.filter((each) => each !== "CHANGELOG.md")) {
+      const named = (await proseOf(page)).match(/(?<![\w/])test\/[\w./-]*\w/gu);
+      paths.push(...(named ?? []));
+    }
+    expect(paths.filter((name) => !existsSync(name))).to.deep.equal([]);
+    expect(paths.length).to.be.above(20);
   });
 });

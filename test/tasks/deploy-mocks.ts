@@ -1,11 +1,10 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
-import { stripVTControlCharacters } from "node:util";
 
 import { expect } from "chai";
 
 import { contractRoleNames } from "../../src/protocol/index.js";
-import { startAnvil, useAnvil } from "../helpers/anvil.js";
+import { useAnvil } from "../helpers/anvil.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
@@ -13,11 +12,7 @@ import { createTestHre, hreOnLive } from "../helpers/hre.js";
 import type { NetworkSettings } from "../helpers/hre.js";
 import { asLiveNode, startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
-import {
-  parseDocument,
-  runOnTerminal,
-  runTyped,
-} from "../helpers/run-vault-task.js";
+import { parseDocument, runTyped } from "../helpers/run-vault-task.js";
 
 // What the mocks do: test/mocks.
 describe("vault deploy-mocks", () => {
@@ -72,22 +67,6 @@ describe("vault deploy-mocks", () => {
     const hre = await createTestHre();
     const { stderr } = await runTyped(hre, "deploy-mocks --json");
     expect(stderr).to.contain("the mocks end with it");
-  });
-
-  it("deploy-mocks names the transaction that it waits for, and fails after --timeout, on a node that does not mine", async () => {
-    const idle = await startAnvil({ args: ["--no-mining"] });
-    try {
-      const hre = await hreOnLive(idle.url, {}, project.path);
-      const shown = await runOnTerminal(hre, "deploy-mocks --timeout 3", 200);
-      expect(shown).to.match(
-        /Waiting for live: transaction 0x[0-9a-f]{64} is not mined yet… 1 s/u,
-      );
-      expect(stripVTControlCharacters(shown)).to.match(
-        /0x[0-9a-f]{64} is not mined in time; the node may not mine .*VAULT_MOCK_SCRIPT_FAILED/su,
-      );
-    } finally {
-      await idle.stop();
-    }
   });
 
   for (const typed of ["deploy-mocks", "mock set volume=1"]) {

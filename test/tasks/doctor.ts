@@ -95,4 +95,18 @@ describe("the exit code of vault doctor", () => {
       expect(notOk).to.deep.equal([[name, status]]);
     });
   }
+
+  it("doctor prints at --timeout what did not answer, and exits with 1", async () => {
+    const server = await startRpcServer({
+      upstream: tasks.url,
+      handler: ({ request: { method } }) =>
+        method === "eth_call" ? "handled" : undefined,
+    });
+    const vault = { contracts: tasks.mocks.addresses };
+    const hre = await hreOnLive(server.url, { vault });
+    const { stdout, exitCode } = await runTyped(hre, "doctor --timeout 1");
+    await server.stop();
+    expect(exitCode).to.equal(1);
+    expect(stdout).to.include("did not answer");
+  });
 });

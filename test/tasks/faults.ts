@@ -15,20 +15,13 @@ import type { NetworkSettings } from "../helpers/hre.js";
 import { isFull, sample } from "../helpers/sample.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
-import {
-  parseDocument,
-  runTyped,
-  runVaultTask,
-} from "../helpers/run-vault-task.js";
+import { runVaultTask } from "../helpers/run-vault-task.js";
 
 /** Tasks that change the chain. */
 const changes = ({ task, args }: TaskRun): boolean =>
   /^(?:deploy-mocks|mock .*)$/u.test(task) ||
   args["yes"] === true ||
   args["resume"] === true;
-const nameOf = ({ task, args }: TaskRun): string =>
-  `vault ${task} ${JSON.stringify(args)}`;
-
 /** Every task that sends requests, and changes nothing. */
 const reading = everyTaskRun().filter(
   (run) =>
@@ -64,10 +57,6 @@ describe("tasks under faults", () => {
     await server.stop();
     await project.remove();
   });
-  beforeEach(() => {
-    server.handler = () => undefined;
-  });
-
   /** All that a task printed and wrote, without the clock and the gas that depends on the engine. */
   const outcomeOf = async ({ task, args }: TaskRun) => {
     const { out } = args;
@@ -116,36 +105,11 @@ describe("tasks under faults", () => {
           JSON.stringify(outcome) === JSON.stringify(right) ||
             all.includes(REFUSAL) ||
             isSpare.test(method),
-          `${nameOf(run)}, refused ${method} at ${turn}: ${all}`,
+          `${run.task} ${JSON.stringify(run.args)}, refused ${method} at ${turn}: ${all}`,
         ).to.equal(true);
         refused += 1;
       }
     }
     expect(refused).to.be.at.least(10);
-  });
-
-  for (const [typed, hangs] of [
-    ["simulate", "eth_simulateV1"],
-    // The simulator sends this by itself.
-    ["simulate --fork", "eth_getStorageAt"],
-    // To find the sender.
-    ["report --simulate --out FILE", "eth_accounts"],
-  ] as const) {
-    it(`vault ${typed} ends with VAULT_RPC_TIMEOUT at --timeout if ${hangs} hangs`, async () => {
-      server.handler = ({ request: { method } }) =>
-        method === hangs ? "handled" : undefined;
-      const named = typed.replace("FILE", path.join(written, "late"));
-      const result = await runTyped(hre, `${named} --json --timeout 0.5`);
-      const code = "VAULT_RPC_TIMEOUT";
-      expect(parseDocument(result)).to.have.nested.property("error.code", code);
-    });
-  }
-
-  it("doctor prints at --timeout what did not answer", async () => {
-    server.handler = ({ request: { method } }) =>
-      method === "eth_call" ? "handled" : undefined;
-    const result = await runTyped(hre, "doctor --json --timeout 3");
-    expect(result.exitCode).to.equal(1);
-    expect(result.stdout).to.include("did not answer");
   });
 });

@@ -3,8 +3,10 @@ import { toBeHex } from "ethers";
 
 import { simulate } from "../../tasks/simulate.js";
 import { fieldsOf } from "../helpers/fields.js";
-import { httpNetwork } from "../helpers/hre.js";
+import { hreOnLive, httpNetwork } from "../helpers/hre.js";
 import { NOBODY } from "../helpers/names.js";
+import { startRpcServer } from "../helpers/rpc-server.js";
+import { parseDocument, runTyped } from "../helpers/run-vault-task.js";
 import { VAULT, settledRound } from "../helpers/scripted-contracts.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
 import { linesOf } from "../helpers/screens.js";
@@ -106,6 +108,28 @@ describe("vault simulate on a node", () => {
       engine: "fork",
     });
   });
+
+  for (const [typed, hangs] of [
+    ["simulate", "eth_simulateV1"],
+    // The simulator sends this by itself.
+    ["simulate --fork", "eth_getStorageAt"],
+  ] as const) {
+    it(`${typed} ends with VAULT_RPC_TIMEOUT at --timeout if ${hangs} hangs`, async () => {
+      const server = await startRpcServer({
+        upstream: tasks.url,
+        handler: ({ request: { method } }) =>
+          method === hangs ? "handled" : undefined,
+      });
+      const vault = { contracts: tasks.mocks.addresses };
+      const hre = await hreOnLive(server.url, { vault });
+      const result = await runTyped(hre, `${typed} --json --timeout 0.5`);
+      await server.stop();
+      expect(parseDocument(result)).to.have.nested.property(
+        "error.code",
+        "VAULT_RPC_TIMEOUT",
+      );
+    });
+  }
 
   itFails(
     tasks,
