@@ -19,15 +19,6 @@ describe("setters of the mock contracts", () => {
     await mocks.vault.connection.close();
   });
 
-  it("setFundingFeeRate() refuses a contract type that is neither CALL nor PUT", async () => {
-    const { setFundingFeeRate } = mocks.contracts.underlyingAsset;
-    for (const type of [0, 3]) {
-      expect(await revertOf(setFundingFeeRate.staticCall(type, 1n))).to.equal(
-        encodeError("UnknownContractType(uint8)", type),
-      );
-    }
-  });
-
   it("setOrders() refuses more ids than orders", async () => {
     const { setOrders } = mocks.contracts.trading;
     expect(await revertOf(setOrders.staticCall([7n, 8n], []))).to.equal(
