@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 
@@ -79,6 +79,26 @@ describe("the page of vault report in a browser", function () {
     );
     expect(await page.locator("img, script").count()).to.equal(0);
     expect(complaints).to.deep.equal([]);
+  });
+
+  it("the page runs no script, applies no style and loads nothing that somebody adds to it", async () => {
+    const tampered = path.join(folder, "tampered.html");
+    const brought =
+      "<script>alert(1)</script><img src='https://vault.invalid/x.png'>" +
+      "<p onclick='alert(1)' style='color: red'>x</p>";
+    const text = (await readFile(file, "utf8"))
+      .replace("</main>", `${brought}</main>`)
+      // What is its own no longer is.
+      .replace("</style>", "p { color: red; }</style>");
+    await writeFile(tampered, text);
+    const { page, complaints } = await openFile(browser, tampered);
+    await page.locator("p[onclick]").click();
+    expect(complaints.join("\n"))
+      .to.include("Executing inline script violates")
+      .and.include("Applying inline style violates")
+      .and.include("Executing inline event handler violates")
+      .and.include("Loading the image")
+      .and.not.include("dialog");
   });
 
   const appearances = [
