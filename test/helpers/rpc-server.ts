@@ -61,11 +61,6 @@ export interface RpcServer {
   /** Length of the longest chain of HTTP requests that waited for each other. */
   readonly waves: number;
   handler: RpcHandler;
-  /** In place of the upstream's result, if not undefined. */
-  answer: (
-    call: RecordedRequest,
-    result: unknown,
-  ) => Exclude<RpcReply, "handled"> | undefined;
   /**
    * What is sent to a batch: JSON, or text as it is; a number is an HTTP status, and
    * "cut" closes the connection.
@@ -181,25 +176,10 @@ export async function startRpcServer({
         return reply;
       }
       replies.push(
-        reply === undefined
-          ? await realOrChanged(request, forward)
-          : withId(request, reply),
+        reply === undefined ? await forward() : withId(request, reply),
       );
     }
     return replies;
-  }
-
-  async function realOrChanged(
-    request: RecordedRequest,
-    forward: () => Promise<string>,
-  ): Promise<string> {
-    const real = await forward();
-    if (rpcServer.answer === asItIs) {
-      return real;
-    }
-    const { result } = fieldsOf(JSON.parse(real));
-    const reply = rpcServer.answer(request, result);
-    return reply === undefined ? real : withId(request, reply);
   }
 
   server.on("connect", (_request, socket: Socket) => {
@@ -224,7 +204,6 @@ export async function startRpcServer({
       return Math.max(0, ...httpRequests.map(({ wave }) => wave));
     },
     handler,
-    answer: asItIs,
     batch: asTheyAre,
     proxyStatus: "200 Connection established",
     clear() {
@@ -241,7 +220,6 @@ export async function startRpcServer({
   return rpcServer;
 }
 
-const asItIs: RpcServer["answer"] = () => undefined;
 const asTheyAre: RpcServer["batch"] = (answers) => answers;
 
 const withId = (

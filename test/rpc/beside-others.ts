@@ -84,16 +84,6 @@ for (const { name, start } of differentNodes) {
       expect(await later).to.deep.equal([]);
       expect(await failuresOfOthers()).to.deep.equal([]);
     });
-
-    it("a settlement fails none, and is not disturbed", async () => {
-      const [failures, { status }] = await Promise.all([
-        failuresOfOthers(),
-        connection.vault.settleAll({ pollingInterval: 20 }),
-      ]);
-      expect(failures).to.deep.equal([]);
-      expect(status).to.equal("settled");
-      expect(await failuresOfOthers()).to.deep.equal([]);
-    });
   });
 }
 

@@ -371,15 +371,22 @@ describe("vault.fork()", () => {
     /** Once a fork has asked for this, the node has another block at the number. */
     const replaceBlockAfter = (method: string): void => {
       let isReplaced = false;
-      node.answer = (call, real) => {
-        isReplaced ||= call.method === method;
-        return !isReplaced
-          ? undefined
-          : call.method === "eth_getBlockByNumber"
-            ? { result: { ...fieldsOf(real), hash: `0x${"ab".repeat(32)}` } }
-            : /^eth_get(?:Balance|Code|Storage|TransactionC)/u.test(call.method)
-              ? { error: { code: -32_000, message: "header not found" } }
-              : undefined;
+      node.handler = async ({ request, forward }) => {
+        isReplaced ||= request.method === method;
+        if (!isReplaced) {
+          return undefined;
+        }
+        if (request.method === "eth_getBlockByNumber") {
+          const { result } = fieldsOf(JSON.parse(await forward()));
+          return {
+            result: { ...fieldsOf(result), hash: `0x${"ab".repeat(32)}` },
+          };
+        }
+        return /^eth_get(?:Balance|Code|Storage|TransactionC)/u.test(
+          request.method,
+        )
+          ? { error: { code: -32_000, message: "header not found" } }
+          : undefined;
       };
     };
 

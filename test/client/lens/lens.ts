@@ -1,15 +1,10 @@
 import { Buffer } from "node:buffer";
 
 import { expect } from "chai";
-import { AbiCoder, Interface, id } from "ethers";
+import { AbiCoder, id } from "ethers";
 import fc from "fast-check";
 
-import { VaultLensArtifact } from "../../../src/client/lens/artifact.js";
-import {
-  encodeReadCalls,
-  parseLensAnswer,
-  readsIn,
-} from "../../../src/client/lens/lens.js";
+import { parseLensAnswer, readsIn } from "../../../src/client/lens/lens.js";
 import { decodeRevertReason } from "../../../src/rpc/revert-reason.js";
 
 const entry = fc.record({
@@ -97,31 +92,6 @@ describe("client - parseLensAnswer", () => {
     const entries = [{ status: 4, hasCode: true, data: new Uint8Array() }];
     const bytes = encode({ ...whole, entries });
     expect(parseLensAnswer(bytes)).to.equal(undefined);
-  });
-});
-
-describe("client - encodeReadCalls", () => {
-  it("encodeReadCalls() encodes the contracts and the data of each list of calls", () => {
-    const lens = new Interface(VaultLensArtifact.abi);
-    const [one, other] = ["0xa1", "0xa2"].map(
-      (end) => `0x${end.slice(2).padStart(40, "0")}`,
-    );
-    for (const calls of [
-      [],
-      [[one, "0x11"]],
-      [
-        [one, "0x12"],
-        [other, "0x11"],
-      ],
-    ]) {
-      const data = encodeReadCalls(
-        calls.map(([target = "", given = ""]) => ({ target, data: given })),
-      );
-      const [decoded] = lens.decodeFunctionData("readCalls", data);
-      expect(JSON.stringify(decoded).toLowerCase()).to.equal(
-        JSON.stringify(calls),
-      );
-    }
   });
 });
 
