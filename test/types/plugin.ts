@@ -1,14 +1,11 @@
 // Checked by tsc and never run: what a consumer of the plugin sees.
-/* eslint-disable @typescript-eslint/no-unsafe-call, @typescript-eslint/no-unsafe-member-access -- never run: values stand for their types, and wrong uses are the point */
 import { expect } from "chai";
 import type { ContractTransactionResponse } from "ethers";
-import { configVariable, defineConfig } from "hardhat/config";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import type { NetworkConnection } from "hardhat/types/network";
 
 import "../../src/chai/index.js";
 import { connectMocks } from "../../src/mocks/index.js";
-import vaultPlugin, { VaultError } from "../../src/index.js";
 import type {
   Address,
   ExpectedReadings,
@@ -20,7 +17,6 @@ import type {
   Transfer,
   VaultClient,
   VaultContracts,
-  VaultNetworkConfig,
   VaultNetworkUserConfig,
   VaultReads,
 } from "../../src/index.js";
@@ -79,8 +75,6 @@ export async function lazyVault(): Promise<void> {
   await vault.mockAt("oracle");
   // @ts-expect-error -- five addresses are missing
   await vault.deployMocks({ at: { vault: "0x" } });
-  // @ts-expect-error -- its contracts are there once the connection is
-  await vault.contracts.vault.queryVolume();
   // @ts-expect-error -- it has no connection of its own to show
   vault.connection;
 }
@@ -105,8 +99,6 @@ export async function ownVault({ vault }: NetworkConnection): Promise<void> {
   const fork = await vault.fork();
   expectType<Same<typeof fork.vault, HardhatVault>>();
   expectType<Same<ReturnType<typeof vault.instance>, HardhatVault>>();
-  const { settledPrice } = (await vault.settleAll()).after ?? {};
-  expectType<Same<typeof settledPrice, bigint | undefined>>();
   const { status, hash, guard } = await vault.settleAll();
   expectAssignable<ViemAddress | null>(guard);
   expectAssignable<ViemHash | null>(hash);
@@ -133,22 +125,6 @@ export async function ownVault({ vault }: NetworkConnection): Promise<void> {
   >();
 }
 
-export const goodConfig = defineConfig({
-  plugins: [vaultPlugin],
-  networks: {
-    mainnet: {
-      type: "http",
-      url: configVariable("VAULT_MAINNET_RPC_URL"),
-      vault: {
-        contracts: { trading: configVariable("TRADING"), vault: undefined },
-        displayDecimals: { pools: 18, "order.openPrice": 18 },
-        instances: { usdc: { contracts: { vault: "0x" }, tokenDecimals: 6 } },
-      },
-    },
-    local: { type: "edr-simulated", vault: { tokenDecimals: 6 } },
-  },
-});
-
 export const badConfigs = [
   // @ts-expect-error -- no such contract
   { contracts: { pool: "0x" } },
@@ -172,17 +148,3 @@ export const badExpectations = [
   // @ts-expect-error -- truth values have no difference
   { round: { settled: { by: 1n } } },
 ] satisfies ExpectedReadings[];
-
-export function resolvedConfig(): void {
-  const network = hre.config.networks["mainnet"];
-  if (network !== undefined) {
-    expectType<Same<typeof network.vault, VaultNetworkConfig>>();
-    expectType<Same<typeof network.vault.tokenDecimals, number | undefined>>();
-  }
-}
-
-export function values(error: unknown): void {
-  if (VaultError.isVaultError(error)) {
-    expectType<Same<typeof error, VaultError>>();
-  }
-}

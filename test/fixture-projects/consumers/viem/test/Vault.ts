@@ -9,11 +9,7 @@ import {
   settlesRound,
 } from "hardhat-vault/assert";
 import { Vault__factory } from "hardhat-vault/bindings";
-import {
-  MockVaultArtifact,
-  deployMocks,
-  encodeRevertData,
-} from "hardhat-vault/mocks";
+import { MockVaultArtifact, deployMocks } from "hardhat-vault/mocks";
 import { getContract } from "viem";
 
 describe("Vault", async function () {
@@ -107,14 +103,5 @@ describe("Vault", async function () {
       orders.map(({ orderID }) => orderID),
       [1n, 2n, 3n],
     );
-  });
-
-  it("Should settle and fail without any ethers import", async function () {
-    const mocks = await networkHelpers.loadFixture(openRound);
-    assert.equal((await vault.settleAll()).status, "settled");
-    await mocks.startNextRound();
-    await mocks.fail("settleAll", "paused");
-    assert.equal((await vault.settleAll()).status, "reverted");
-    assert.match(encodeRevertData("paused"), /^0x08c379a0/);
   });
 });
