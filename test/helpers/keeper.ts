@@ -187,11 +187,8 @@ export class Keeper implements AnyKeeper {
     return fieldsOf(JSON.parse(await readFile(this.journalFile(end), "utf8")));
   }
 
-  public async writeJournal(
-    content: unknown,
-    end: "" | ".finished" = "",
-  ): Promise<void> {
-    const file = this.journalFile(end);
+  public async writeJournal(content: unknown): Promise<void> {
+    const file = this.journalFile();
     await mkdir(path.dirname(file), { recursive: true });
     await writeFile(
       file,
@@ -201,11 +198,11 @@ export class Keeper implements AnyKeeper {
     );
   }
 
-  /** Each answer to a send is lost, and the transaction with it. */
-  public loseTransactions(meanwhile: () => void = () => undefined): void {
+  /** Each answer to a send is lost, the transaction with it, and then the time is over. */
+  public loseTransactions(): void {
     for (const method of SENDS) {
       this.chain.on(method, () => {
-        meanwhile();
+        endDeadlines();
         throw connectionLost();
       });
     }
@@ -213,38 +210,31 @@ export class Keeper implements AnyKeeper {
 
   /** Leaves an unfinished settlement, which the node never got. */
   public async interrupt(network: NetworkChanges = {}): Promise<Settlement> {
-    this.loseTransactions(endDeadlines);
+    this.loseTransactions();
     const interrupted = await this.settle({}, network);
     expect(interrupted.status).to.equal("unconfirmed");
-    this.restartNode();
-    return interrupted;
-  }
-
-  /** Another node with the same blocks, and without the pool. */
-  public restartNode(): void {
+    // Another node with the same blocks, and without the pool.
     const { rounds, mined } = this.chain;
     this.chain = new ScriptedNode();
     Object.assign(this.chain, { rounds, mined });
+    return interrupted;
   }
 
-  public async settleByOther(): Promise<void> {
+  public settleByOther(): void {
     this.chain.mine(settledRound);
-    await Promise.resolve();
   }
 
-  public async openNextRound(): Promise<void> {
+  public openNextRound(): void {
     this.chain.mine(nextRound);
-    await Promise.resolve();
   }
 
-  public async refuseWith(data: string): Promise<void> {
-    this.chain.revertsWith = await Promise.resolve(data);
+  public refuseWith(data: string): void {
+    this.chain.revertsWith = data;
   }
 
-  public async stopMining(): Promise<void> {
+  public stopMining(): void {
     this.chain.mines = false;
     this.endAtLook(2);
-    await Promise.resolve();
   }
 
   /** The time is over when the receipt is looked for so often. */
@@ -257,7 +247,7 @@ export class Keeper implements AnyKeeper {
     });
   }
 
-  public beforeSending(act: () => Promise<void>): void {
+  public beforeSending(act: () => unknown): void {
     for (const method of SENDS) {
       this.chain.on(method, async (_, answer) => {
         await act();
@@ -266,9 +256,8 @@ export class Keeper implements AnyKeeper {
     }
   }
 
-  public async settlementCount(): Promise<number> {
-    const ours = this.chain.mined.filter(({ succeeded }) => succeeded);
-    return await Promise.resolve(ours.length);
+  public settlementCount(): number {
+    return this.chain.mined.filter(({ succeeded }) => succeeded).length;
   }
 }
 

@@ -12,15 +12,15 @@ import type {
 /** A vault with an open round on any node, its default account, and all others. */
 export interface AnyKeeper {
   settle(options?: SettleAllOptions): Promise<Settlement>;
-  settleByOther(): Promise<void>;
+  settleByOther(): unknown;
   /** The contract reverts with this data from now on. */
-  refuseWith(data: string): Promise<void>;
+  refuseWith(data: string): unknown;
   /** No block is made, and the time is over at the second look for a receipt. */
-  stopMining(): Promise<void>;
+  stopMining(): unknown;
   /** Awaited before the transaction arrives. */
-  beforeSending(act: () => Promise<void>): void;
+  beforeSending(act: () => Promise<void>): unknown;
   /** Number of settlements that the tested account made. */
-  settlementCount(): Promise<number>;
+  settlementCount(): Promise<number> | number;
 }
 
 export const NOT_YET = new Interface(["error Error(string)"]).encodeErrorResult(
@@ -50,11 +50,7 @@ export const notSent = {
   gasUsed: null,
   after: null,
 };
-type Acts = (keeper: AnyKeeper) => Promise<void>;
 const never = { confirm: async () => await Promise.reject(new Error("asked")) };
-const settleByOther: Acts = async (keeper) => {
-  await keeper.settleByOther();
-};
 
 /** The same on every node, over HTTP and in process. */
 const sharedCases: ReadonlyArray<
@@ -63,7 +59,7 @@ const sharedCases: ReadonlyArray<
     is: StatusAndCode,
     events: string,
     more: {
-      readonly given?: Acts;
+      readonly given?: (keeper: AnyKeeper) => unknown;
       readonly options?: (keeper: AnyKeeper) => SettleAllOptions;
       readonly says?: RegExp;
       readonly isSent?: boolean;
@@ -80,16 +76,17 @@ const sharedCases: ReadonlyArray<
     "has nothing to do with a settled round",
     "nothing-to-do",
     "",
-    { given: settleByOther, says: /^The round is settled already\.$/u },
+    {
+      given: async (keeper) => await keeper.settleByOther(),
+      says: /^The round is settled already\.$/u,
+    },
   ],
   [
     "is reverted with the contract's reason, and does not ask",
     "reverted VAULT_CALL_REVERTED",
     "preflight",
     {
-      given: async (keeper) => {
-        await keeper.refuseWith(NOT_YET);
-      },
+      given: async (keeper) => await keeper.refuseWith(NOT_YET),
       options: () => never,
       says: /not yet/u,
     },
@@ -99,9 +96,7 @@ const sharedCases: ReadonlyArray<
     "reverted VAULT_CALL_REVERTED",
     "preflight",
     {
-      given: async (keeper) => {
-        await keeper.refuseWith("0x");
-      },
+      given: async (keeper) => await keeper.refuseWith("0x"),
       says: /^no reason given\. (?:.*check the address|The contract is a mock)/u,
     },
   ],
@@ -124,12 +119,10 @@ const sharedCases: ReadonlyArray<
     "reverted VAULT_CALL_REVERTED",
     "preflight sending mined",
     {
-      given: async (keeper) => {
-        await Promise.resolve();
+      given: (keeper) =>
         keeper.beforeSending(async () => {
           await keeper.settleByOther();
-        });
-      },
+        }),
       isSent: true,
     },
   ],
@@ -138,9 +131,7 @@ const sharedCases: ReadonlyArray<
     "unconfirmed",
     "preflight sending",
     {
-      given: async (keeper) => {
-        await keeper.stopMining();
-      },
+      given: async (keeper) => await keeper.stopMining(),
       says: /^The time is over for transaction 0x[0-9a-f]{64} of 0x\S+ with nonce \d+: it waits in the node's pool\./u,
     },
   ],

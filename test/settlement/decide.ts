@@ -285,6 +285,12 @@ const table: Readonly<
         { plan: three, ...mined, head: 8 },
         end({ kind: "mined" }),
       ],
+      [
+        "stays open, with its block, if the time is over before that",
+        { plan: three, ...mined, head: 7, isOver },
+        end({ kind: "undecided", receipt: minedReceipt }),
+        /it is in block 6, with 2 of 3 confirmations\.$/u,
+      ],
       ["waits while something unseen used its nonce", usedBy("unseen"), wait],
       [
         "waits for the confirmations of the transaction that used its nonce",

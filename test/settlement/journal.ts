@@ -10,7 +10,6 @@ import { Wallet, keccak256 } from "ethers";
 import type { JournalEntry } from "../../src/settlement/journal-file.js";
 import { Journal } from "../../src/settlement/journal.js";
 import { expectVaultError } from "../helpers/assertions.js";
-import { endDeadlines } from "../helpers/deadlines.js";
 import { fieldsOf } from "../helpers/fields.js";
 import {
   JOURNAL_FILE,
@@ -248,7 +247,7 @@ describe("the journal of settleAll", () => {
 
   it("stays finished if resume with cancel lacks the key: VAULT_UNKNOWN_SIGNER", async () => {
     await keeper.interrupt();
-    await keeper.openNextRound();
+    keeper.openNextRound();
     expect((await keeper.settle(resume)).status).to.equal("refused");
     keeper.chain.on("eth_accounts", () => []);
     const cancel = { ...resume, cancel: true };
@@ -274,7 +273,7 @@ describe("the journal of settleAll", () => {
 
   it("is not that of a fork that takes the place of a connection's node", async () => {
     const host = keeper.host();
-    keeper.loseTransactions(endDeadlines);
+    keeper.loseTransactions();
     await keeper.end({}, host);
     keeper.chain.makeDevelopmentNode();
     const { settlement } = await keeper.end(resume, host);
@@ -284,7 +283,7 @@ describe("the journal of settleAll", () => {
 
   it("of a development node that was restarted makes way for the next settlement", async () => {
     keeper.chain.makeDevelopmentNode();
-    keeper.loseTransactions(endDeadlines);
+    keeper.loseTransactions();
     await keeper.settle();
     const locked = await keeper.settle();
     expect(locked).to.include({ code: "VAULT_SETTLEMENT_UNFINISHED" });

@@ -82,7 +82,7 @@ describe("options of settleAll", () => {
     {
       title: "assertOnly has nothing to do with a settled round",
       given: async (on) => {
-        await on.settleByOther();
+        on.settleByOther();
       },
       options: { assertOnly: true },
       is: "nothing-to-do",

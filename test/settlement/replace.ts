@@ -214,7 +214,7 @@ describe("settleAll, with a transaction that is not mined", () => {
 
   /** It waits in the pool; the next run ends at its fifth look. */
   const wait = async (): Promise<void> => {
-    await keeper.stopMining();
+    keeper.stopMining();
     await keeper.settle();
     keeper.chain.asked.length = 0;
     keeper.endAtLook(5);

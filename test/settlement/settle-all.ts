@@ -229,7 +229,7 @@ describe("settleAll with resume", () => {
         "sends nothing if the next round is current, which the next settlement settles: VAULT_ROUND_CHANGED",
       given: async (on) => {
         await on.interrupt();
-        await on.openNextRound();
+        on.openNextRound();
       },
       options: resume,
       is: "refused VAULT_ROUND_CHANGED",
@@ -349,8 +349,8 @@ describe("settleAll with resumeFirst", () => {
         "goes on with the next round if the interrupted one was settled by others",
       given: async (on) => {
         await on.interrupt();
-        await on.settleByOther();
-        await on.openNextRound();
+        on.settleByOther();
+        on.openNextRound();
       },
       options,
       is: { status: "settled", before: nextRound(OPEN_ROUND) },
@@ -409,7 +409,7 @@ describe("settleAll with resumeFirst", () => {
 
   it("begins no other settlement while one may still be mined: VAULT_SETTLEMENT_UNFINISHED", async () => {
     const { hash } = await keeper.interrupt();
-    await keeper.stopMining();
+    keeper.stopMining();
     const open = await keeper.settle(options);
     expect(open).to.include({ status: "unconfirmed", hash });
     expect(keeper.types).to.not.include("resumed");

@@ -108,7 +108,7 @@ describe("vault settle", () => {
   });
 
   it("settle that ends unconfirmed names the command that continues it", async () => {
-    await keeper.stopMining();
+    keeper.stopMining();
     const { settlement, ok } = await run(
       { yes: true, network: "live" },
       { options: { confirmations: 3, timeout: 60_000 } },
