@@ -151,7 +151,6 @@ describe("client - the reason of a read that reverts", () => {
     for (const [bad, problem] of [
       ["{", "JSON"],
       ["{}", "an ABI is a list"],
-      [["error ("], "expected ID"],
     ] as const) {
       const abis = [["error Paused()"], bad];
       const { details } = await expectVaultError(

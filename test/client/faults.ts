@@ -2,6 +2,7 @@ import { expect } from "chai";
 import pLimit from "p-limit";
 
 import { VaultClient, VaultError } from "../../src/client/index.js";
+import { toJsonValue } from "../../src/json.js";
 import type { ContractRole } from "../../src/types.js";
 import { useAnvil } from "../helpers/anvil.js";
 import { callMethod } from "../helpers/call-method.js";
@@ -137,12 +138,5 @@ describe("reads under faults", () => {
   });
 });
 
-function inspect(value: unknown): string {
-  return JSON.stringify(value, (_key, inner: unknown) =>
-    typeof inner === "bigint"
-      ? `${inner}n`
-      : VaultError.isVaultError(inner)
-        ? inner.code
-        : inner,
-  ).slice(0, 5_000);
-}
+const inspect = (value: unknown): string =>
+  JSON.stringify(toJsonValue(value, ({ code }) => code));

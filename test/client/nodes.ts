@@ -11,6 +11,7 @@ import type {
   ContractAddresses,
   Eip1193Provider,
 } from "../../src/client/index.js";
+import { toJsonValue } from "../../src/json.js";
 import { differentNodes } from "../helpers/every-node.js";
 import type { TestNode } from "../helpers/every-node.js";
 import { fieldsOf } from "../helpers/fields.js";
@@ -39,18 +40,6 @@ const codes = {
   /** Returns 7 to callers without code, and reverts for the others. */
   accountsOnly: "0x333b600f57600760005260206000f35b60006000fd",
 } as const;
-
-/** The values and the codes of the errors, place by place. */
-function outline(value: unknown): unknown {
-  if (isFailedReading(value)) {
-    return { error: value.error.code, message: value.error.message };
-  }
-  return typeof value === "object" && value !== null
-    ? Object.fromEntries(
-        Object.entries(value).map(([key, inner]) => [key, outline(inner)]),
-      )
-    : value;
-}
 
 async function placeCode(
   provider: Eip1193Provider,
@@ -158,7 +147,7 @@ for (const { name, start } of differentNodes) {
             async (asked) => await new VaultClient(asked, contracts).snapshot(),
           ),
         );
-        expect(outline(callByCall)).to.deep.equal(outline(inOneCall));
+        expect(toJsonValue(callByCall)).to.deep.equal(toJsonValue(inOneCall));
         expect(isFailedReading(inOneCall?.volume)).to.equal(false);
       }
     });

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 
 import { VaultError } from "../../src/client/index.js";
 import { encodeCall } from "../../src/client/codec.js";
+import { toJsonValue } from "../../src/json.js";
 import {
   get,
   operationEntry,
@@ -219,7 +220,7 @@ function problemOfValue(
     isDeepStrictEqual(shown(decodeGenerally(name, data)), named),
   )
     ? undefined
-    : `${inspectBigints(named)} where the node said ${said.join()}`;
+    : `${JSON.stringify(toJsonValue(named))} where the node said ${said.join()}`;
 }
 
 function problemOfSimulation(
@@ -265,10 +266,4 @@ function firstOf(
   problems: ReadonlyArray<string | undefined>,
 ): string | undefined {
   return problems.find((problem) => problem !== undefined);
-}
-
-function inspectBigints(value: unknown): string {
-  return JSON.stringify(value, (_key, inner: unknown) =>
-    typeof inner === "bigint" ? `${inner}n` : inner,
-  );
 }

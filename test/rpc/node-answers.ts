@@ -8,7 +8,7 @@ import { Interface, Wallet } from "ethers";
 import pLimit from "p-limit";
 
 import { VaultError } from "../../src/errors.js";
-import { asRecord, listOf } from "../../src/json.js";
+import { asRecord, listOf, toJsonValue } from "../../src/json.js";
 import type { Settlement } from "../../src/settlement/types.js";
 import type { Simulation } from "../../src/simulation/types.js";
 import { fetchProvider } from "../helpers/fetch-provider.js";
@@ -163,11 +163,8 @@ async function problemOf(
     return undefined;
   }
   const found = settlement ?? values[0];
-  return `${right}${says === "" ? "" : ` (${says})`}: got ${JSON.stringify(
-    { errors: errors.map(inWords), found, asked },
-    (_key, value: unknown) =>
-      typeof value === "bigint" ? value.toString() : value,
-  ).slice(0, 1_500)}`;
+  const got = { errors: errors.map(inWords), found, asked };
+  return `${right}${says === "" ? "" : ` (${says})`}: got ${JSON.stringify(toJsonValue(got)).slice(0, 1_500)}`;
 }
 
 function codeOf(error: unknown): string | undefined {

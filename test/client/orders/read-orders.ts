@@ -19,8 +19,6 @@ import {
   empty,
   idOf,
   nodeOf,
-  odds,
-  oddOnes,
   order,
   outline,
   outlineOf,
@@ -65,12 +63,6 @@ describe("client - orders", () => {
       order,
       { ids: [4, 5, 4] },
       present(4, 5, 4),
-    ],
-    [
-      "the reason of each order that fails, in the words of the contract's errors",
-      odds,
-      { firstId: 1, lastId: 4 },
-      oddOnes,
     ],
     [
       "an order of zeros as empty",
@@ -213,7 +205,6 @@ describe("client - orders", () => {
 
   const mistakes = [
     [{ firstId: -1 }, "VAULT_INVALID_INTEGER"],
-    [{ lastId: 1.5 }, "VAULT_INVALID_INTEGER"],
     [{ firstId: 9 }, "VAULT_INVALID_ARGUMENT"],
     [{ ids: [1] }, "VAULT_INVALID_ARGUMENT"],
     [
