@@ -17,6 +17,7 @@ import {
 import type { Failure } from "../../src/rpc/errors.js";
 import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { MAX_FOREIGN_TEXT } from "../../src/escape.js";
+import { asRecord } from "../../src/json.js";
 import { Redactor } from "../../src/redact.js";
 import {
   StatusError,
@@ -54,6 +55,15 @@ class HttpRequestError extends Error {
 }
 const rpcErrorOf = (error: unknown) =>
   toRpcError(error, "testnet", "eth_call", new Redactor());
+
+/** The begin of an error's text and of its fields, for a title. */
+function inWords(error: unknown): string {
+  const fields = JSON.stringify(error).slice(0, 60);
+  const { cause } = asRecord(error);
+  return error instanceof Error
+    ? `${String(error).trim().slice(0, 60)} ${fields}${cause === undefined ? "" : ` by ${inWords(cause)}`}`
+    : fields;
+}
 
 describe("failed requests", () => {
   const refused = "the node refused the connection";
@@ -166,14 +176,14 @@ describe("failed requests", () => {
     ],
   };
   for (const [code, errors] of Object.entries(told)) {
-    it(`toRpcError() makes ${code} of ${errors.length} failures, and names the host and the problem`, () => {
-      for (const [error, problem] of errors) {
+    for (const [error, problem] of errors) {
+      it(`toRpcError() makes ${code} of ${inWords(error)}`, () => {
         const made = rpcErrorOf(error);
-        expect(made.code, problem).to.equal(code);
+        expect(made.code).to.equal(code);
         expect(made.details["problem"]).to.equal(problem);
         expect(classifyFailure(error).kind).to.not.equal("reverted");
-      }
-    });
+      });
+    }
   }
 
   it("an error names the provider's url if the client has no network's name", () => {
@@ -269,12 +279,11 @@ describe("failed requests", () => {
     ],
   };
   for (const [kind, errors] of Object.entries(failures)) {
-    it(`classifyFailure() takes ${errors.length} failures for ${kind} by their code, their status or their words`, () => {
-      for (const [index, error] of errors.entries()) {
-        const found = classifyFailure(error);
-        expect(found.kind, `${index}: ${String(error)}`).to.equal(kind);
-      }
-    });
+    for (const error of errors) {
+      it(`classifyFailure() takes ${inWords(error)} for ${kind}`, () => {
+        expect(classifyFailure(error).kind).to.equal(kind);
+      });
+    }
   }
 
   const behindHardhat: ReadonlyArray<readonly [Failure["kind"], unknown[]]> = [
@@ -307,16 +316,15 @@ describe("failed requests", () => {
     ["refused", [Object.assign(new Error("no"), { code: -32_000 })]],
   ];
   for (const [kind, errors] of behindHardhat) {
-    it(`classifyFailure() takes ${errors.length} failures behind Hardhat for ${kind}`, () => {
-      for (const [index, error] of errors.entries()) {
-        const found = classifyFailure(error, true);
-        expect(found.kind, `${index}: ${String(error)}`).to.equal(kind);
+    for (const error of errors) {
+      it(`classifyFailure() takes ${inWords(error)} for ${kind} behind Hardhat`, () => {
+        expect(classifyFailure(error, true).kind).to.equal(kind);
         const isHardhats =
           toRpcError(error, "testnet", "eth_call", new Redactor(), true)
             .code === "VAULT_HARDHAT_ERROR";
         expect(isHardhats).to.equal(kind === "process");
-      }
-    });
+      });
+    }
   }
 
   it("VAULT_HARDHAT_ERROR names the plugin and a built-in error, and shows links to documentation but no secret", () => {
