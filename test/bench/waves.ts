@@ -4,7 +4,7 @@ import { measureLatency, mostWavesOn } from "../../bench/latency.js";
 import { deployment, mocks } from "../../bench/worlds.js";
 
 /** Longer than the work between two requests takes on a busy machine. */
-const LATENCY_MS = 100;
+const LATENCY_MS = 250;
 
 for (const world of [mocks, deployment]) {
   describe(`requests that wait for each other, ${world.name}`, () => {
