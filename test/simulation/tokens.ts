@@ -100,6 +100,8 @@ describe("transfers in logs and traces", () => {
       [{ ...call, value: "0x0", calls: [inner] }, [1n]],
       [{ ...call, type: "DELEGATECALL", calls: [inner] }, [1n]],
       [{ ...call, type: "STATICCALL" }, []],
+      [{ ...call, type: "CALLCODE" }, []],
+      [{ ...call, from: undefined }, []],
       [{ ...call, value: undefined }, []],
       [{ ...call, to: undefined, calls: [inner] }, [1n]],
       [{ ...call, error: "reverted", calls: [inner] }, []],

@@ -152,7 +152,7 @@ describe("simulateSettleAll with the engine fork", () => {
       "by the rules of osaka",
       { hardfork: "osaka" },
       { status: "reverted", code: "VAULT_OUT_OF_GAS", gasUsed: 16_777_216n },
-      /^out of gas: .*16777216.*prague/u,
+      /^out of gas: .*16777216.* simulate with another hardfork/u,
     ],
   ] as const) {
     it(`fork reports ${expected.status} for 20 million gas ${title}`, async () => {
