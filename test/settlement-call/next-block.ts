@@ -1,10 +1,7 @@
 import { expect } from "chai";
-import type { NetworkConnection } from "hardhat/types/network";
 
 import { findEndClock } from "../../src/settlement-call/next-block.js";
-import { startAnvil } from "../helpers/anvil.js";
 import { useWallClock } from "../helpers/deadlines.js";
-import { connectTo, createTestHre } from "../helpers/hre.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
 
 describe("findEndClock()", () => {
@@ -47,45 +44,4 @@ describe("findEndClock()", () => {
       time: NOW + 600,
     });
   });
-});
-
-describe("the end of a round on a node that makes blocks only for transactions", () => {
-  const WEEK = 7 * 86_400;
-  /** 1 January 2020. */
-  const PAST = 1_577_836_800;
-  const inThePast = [
-    {
-      name: "anvil, its clock years behind",
-      connect: async () => {
-        const node = await startAnvil({ args: ["--timestamp", String(PAST)] });
-        return { node, connection: await connectTo(node.url) };
-      },
-    },
-    {
-      name: "a network in process, its clock years behind",
-      connect: async () => {
-        const initialDate = new Date(PAST * 1_000).toISOString();
-        const { network } = await createTestHre({
-          networks: { past: { type: "edr-simulated", initialDate } },
-        });
-        return { node: undefined, connection: await network.create("past") };
-      },
-    },
-  ];
-  for (const { name, connect } of inThePast) {
-    it(`settleAll settles once the round has ended, and not before, on ${name}`, async () => {
-      const { node, connection } = await connect();
-      const { vault, provider }: NetworkConnection = connection;
-      await vault.deployMocks();
-      const early = await vault.settleAll({ ifExpired: true });
-      await provider.request({ method: "evm_increaseTime", params: [WEEK] });
-      const late = await vault.settleAll({ ifExpired: true });
-      expect([early.status, late.status]).to.deep.equal([
-        "nothing-to-do",
-        "settled",
-      ]);
-      await connection.close();
-      await node?.stop();
-    });
-  }
 });

@@ -93,6 +93,11 @@ describe("the account that settles", () => {
     });
   }
 
+  it("is any account in process, which does not sign here", async () => {
+    const signer = await resolve({ type: "edr-simulated" }, STRANGER);
+    expect(signer).to.deep.equal({ address: STRANGER, kind: "in-process" });
+  });
+
   for (const [code, network, given, accounts, says] of [
     ["VAULT_UNKNOWN_SIGNER", both, STRANGER, [SETTLER], SETTLER],
     ["VAULT_UNKNOWN_SIGNER", remote, STRANGER, [], "none"],
