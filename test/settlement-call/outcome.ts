@@ -116,7 +116,10 @@ describe("what a round means for the status of a settlement", () => {
   for (const [code, is] of [
     [null, "nothing-to-do"],
     ["VAULT_ROUND_NOT_ENDED", "nothing-to-do"],
+    ["VAULT_ROUND_CHANGED", "refused"],
+    ["VAULT_WOULD_NOT_SETTLE", "refused"],
     ["VAULT_NOT_SETTLER", "refused"],
+    ["VAULT_GUARD_KEEPS_TOKENS", "refused"],
     ["VAULT_CALL_REVERTED", "reverted"],
   ] as const) {
     it(`a refusal with ${String(code)} before sending: ${is}`, () => {

@@ -125,6 +125,7 @@ describe("requireUsualPrice()", () => {
     ["more than 20 times the median", offer(41n), {}, busy],
     ["a tip above 1 gwei on a quiet chain", offer(GWEI, GWEI + 1n), {}, quiet],
     ["a gas price above 1 gwei there", legacy(GWEI + 1n), {}, quiet],
+    ["a tip of 1 gwei on a busy chain", offer(GWEI, GWEI), {}, busy],
     ["a gas price with a limit of the tip alone", legacy(GWEI), tip, busy],
   ] as const) {
     it(`refuses ${title}, with both figures: VAULT_FEE_UNUSUAL`, async () => {

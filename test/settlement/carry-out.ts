@@ -179,6 +179,13 @@ describe("carryOut()", () => {
       troubles: [/no state/u],
     },
     {
+      title: "reads the round as the last request before it sends again",
+      answers: { [RECEIPT]: () => (sends.length > 1 ? inBlock6 : null) },
+      is: mined,
+      sends: ["0x02", "0x02"],
+      before: { [SEND]: ["round", "round"] },
+    },
+    {
       title: "reads the round before it signs and sends a higher fee",
       plan: { ...resumed, timeBeforeBumpingFees: 1 },
       answers: {

@@ -45,17 +45,24 @@ describe("the log of settlements", () => {
     expect(all[0]?.["time"]).to.match(/^\d{4}-\d\d-\d\dT/u);
   });
 
-  it("has one line of a settlement whose process was killed after it wrote that", async () => {
-    await keeper.interrupt();
-    const unfinished = await keeper.journal();
-    await keeper.settle({ resume: true });
-    // Before the journal was released.
-    await keeper.writeJournal({ ...unfinished, resumed: true });
-    expect(await keeper.settle({ resume: true })).to.include({
-      status: "settled",
+  for (const [logged, count] of [
+    ["settled", 1],
+    ["dropped", 2],
+  ] as const) {
+    it(`has the lines of a settlement whose process was killed after it wrote ${logged}: ${count}`, async () => {
+      await keeper.interrupt();
+      const unfinished = await keeper.journal();
+      await keeper.settle({ resume: true });
+      const text = await readFile(log(), "utf8");
+      const status = `"status":"${logged}"`;
+      await writeFile(log(), text.replace('"status":"settled"', status));
+      // Before the journal was released.
+      await keeper.writeJournal({ ...unfinished, resumed: true });
+      const { status: resumed } = await keeper.settle({ resume: true });
+      expect(resumed).to.equal("settled");
+      expect(await lines()).to.have.length(count);
     });
-    expect(await lines()).to.have.length(1);
-  });
+  }
 
   it("goes on in a new line after one that was cut", async () => {
     await mkdir(path.dirname(log()), { recursive: true });
@@ -91,16 +98,18 @@ describe("the log of settlements", () => {
     );
   };
 
-  it("is written before the journal, which keeps that it may still arrive", async () => {
-    await journal().begin(entry);
-    await end({
-      ...{ kind: "dropped", hash: HASH, status: "unconfirmed" },
-      ...{ reason: "It was replaced.", mayStillArrive: true },
+  for (const mayStillArrive of [true, undefined]) {
+    it(`is written before the journal, which keeps whether it may still arrive: ${String(mayStillArrive)}`, async () => {
+      await journal().begin(entry);
+      await end({
+        ...{ kind: "dropped", hash: HASH, status: "unconfirmed" },
+        ...{ reason: "It was replaced.", mayStillArrive },
+      });
+      const finished = await keeper.journal(".finished");
+      expect(finished["mayStillArrive"]).to.equal(mayStillArrive);
+      expect(await lines()).to.have.length(1);
     });
-    const finished = await keeper.journal(".finished");
-    expect(finished["mayStillArrive"]).to.equal(true);
-    expect(await lines()).to.have.length(1);
-  });
+  }
 
   it("has no line of a settlement that stops before it is sent, which has no hash", async () => {
     await journal().begin(entry);
@@ -111,5 +120,12 @@ describe("the log of settlements", () => {
     expect(existsSync(log())).to.equal(false);
     const finished = await keeper.journal(".finished");
     expect(finished).not.to.have.property("mayStillArrive");
+  });
+
+  it("leaves the journal of one that stops with a process that resumed it", async () => {
+    await journal().begin(entry);
+    await journal().update({ ...entry, resumed: true });
+    await end(nothingToDo("settled meanwhile"));
+    expect(await keeper.journal()).to.include({ resumed: true });
   });
 });

@@ -293,6 +293,12 @@ const table: Readonly<
       ],
       ["waits while something unseen used its nonce", usedBy("unseen"), wait],
       [
+        "stays open if the time is over before that is seen",
+        { ...usedBy("unseen"), isOver },
+        staysOpen,
+        /its nonce is used, and by which transaction could not be seen\.$/u,
+      ],
+      [
         "waits for the confirmations of the transaction that used its nonce",
         { plan: { confirmations: 12 }, ...usedByOther, head: 16 },
         wait,

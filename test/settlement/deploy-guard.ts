@@ -145,6 +145,11 @@ describe("deployGuard()", () => {
     expect(shown?.address).to.equal(null);
   });
 
+  it("takes the code for the outcome if the receipt has no status", async () => {
+    changeReceipt({ status: undefined });
+    expect(await deploy()).to.include({ address: GUARD, hash: hashes[0] });
+  });
+
   it("follows its transaction if the answer is lost, and sends it again if the node has lost it", async () => {
     let losses = 2;
     keeper.chain.on(SEND, async (_, answer) => {
@@ -231,11 +236,16 @@ describe("deployGuard()", () => {
     );
   });
 
-  it("refuses a price far above recent ones if no person is asked: VAULT_FEE_UNUSUAL", async () => {
-    keeper.suggestHighTip();
-    await expectVaultError(deploy(), "VAULT_FEE_UNUSUAL");
-    expect(keeper.sends).to.equal(0);
-  });
+  for (const isAsked of [false, true]) {
+    it(`${isAsked ? "sends" : "refuses"} far above recent prices if a person is asked: ${isAsked}`, async () => {
+      keeper.suggestHighTip();
+      const deploying = deploy({ isAsked });
+      await (isAsked
+        ? deploying
+        : expectVaultError(deploying, "VAULT_FEE_UNUSUAL"));
+      expect(keeper.sends).to.equal(Number(isAsked));
+    });
+  }
 
   it("refuses another chain than the configured one, also if the guard is there: VAULT_WRONG_CHAIN", async () => {
     codes[GUARD] = OURS;

@@ -222,6 +222,7 @@ describe("findTransaction()", () => {
   for (const [title, chain, confirmations, by] of [
     ["finds that nothing used its nonce", {}, 1, "nothing"],
     ["does not trust a block without its confirmations", {}, 2, "unseen"],
+    ["does not trust a chain that is too short", {}, 20, "unseen"],
     [
       "does not trust a node without the state of the confirmed block",
       { usedIn: 8, refusesAt: "0x8" },

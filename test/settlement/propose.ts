@@ -203,7 +203,7 @@ describe("the proposal of settleAll", () => {
     {
       title:
         "refuses a price above the option maxFeePerGas: VAULT_FEE_ABOVE_LIMIT",
-      network: { vault: { maxFeePerGasLimit: 100n } },
+      network: { vault: { maxFeePerGasLimit: 7n } },
       options: { maxFeePerGas: 7n },
       is: "refused VAULT_FEE_ABOVE_LIMIT",
       says: ["(maxFeePerGas)"],

@@ -52,6 +52,7 @@ describe("send()", () => {
     ["upstream timed out", {}, true],
     ["txpool is full", {}, true],
     ["no", { code: -32_005 }, true],
+    ["no", { code: -32_429 }, true],
     ["execution reverted", { code: 3, data: "0x" }, false],
   ] as const) {
     it(`is refused${isTransient ? " for the moment" : ""} by "${message}", ${JSON.stringify(more)}`, async () => {

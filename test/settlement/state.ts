@@ -50,6 +50,11 @@ const table: ReadonlyArray<
     { sends: 2, refusals: 2, lastingRefusals: 1 },
   ],
   [
+    "counts looks since the newest send",
+    [refused, unknown, refused, unknown, unknown],
+    { looks: 2, looksInVain: 2 },
+  ],
+  [
     "ends the refusals when one is seen",
     [refused, pending, unknown],
     { refusals: 0, lastingRefusals: 0, looksInVain: 1, wasSeen: true },
@@ -79,14 +84,22 @@ const table: ReadonlyArray<
     { looksInVain: 2 },
   ],
   [
-    "has a used nonce as seen",
-    [see({ kind: "used", by: "unseen" })],
-    { wasSeen: true },
+    "has a used nonce as seen, also if the time is over",
+    [see({ kind: "used", by: "unseen" }, { isOver: true })],
+    { wasSeen: true, isOver: true },
   ],
   [
     "keeps the search in a look without one",
     [see({ kind: "unknown" }, { scan: { next: 9, complete: 1 } }), unread],
     { scan: { next: 9, complete: 1 } },
+  ],
+  [
+    "keeps the round that was last read, and the end of the time",
+    [
+      see({ kind: "unknown" }, { round: { kind: "open" } }),
+      see({ kind: "unread", problem: "cut" }, { isOver: true }),
+    ],
+    { round: { kind: "open" }, isOver: true },
   ],
   [
     "has a round that keeps a send back as a try",
