@@ -51,8 +51,9 @@ describe("state of the mocks", () => {
       await deploy({
         round: { strikePrice: 5n },
         pools: { private: { locked: 1n } },
-        orders: { 2: { exFee: 3n } },
+        orders: { 2: { exFee: 3n }, 3: null },
       });
+      expect(await shown(3)).to.deep.equal([["", 0n, 0]]);
       const { round, pools } = await vault.snapshot();
       expect(round).to.include({ strikePrice: 5n, filledVolume: 420n * ONE });
       expect(pools.public).to.include({ locked: 1_250_000n * ONE });
@@ -63,14 +64,6 @@ describe("state of the mocks", () => {
       expect(await vault.getOrderInfo(2)).to.include({
         ...{ exFee: 3n, exType: "ETH-USDT" },
       });
-    });
-
-    it("add orders with the fields of order 1, and remove one", async () => {
-      await deploy({ orders: { 2: null, 7: { exType: "" } } });
-      expect(await shown(2, 7)).to.deep.equal([
-        ["", 0n, 0],
-        ["", 64_000n * ONE, 1],
-      ]);
     });
 
     it("name the orders of a range that differ, at both ends, or are missing", async () => {
