@@ -290,37 +290,3 @@ class Step {
     });
   }
 }
-
-/**
- * The handler that lets a development node look like one where transactions
- * cost money, whatever it calls itself: what only development nodes do, it
- * refuses.
- */
-export function asLiveNode({
-  client,
-  chainId,
-}: {
-  client: string;
-  chainId?: number;
-}): RpcHandler {
-  return ({ request: { method, params } }) => {
-    if (method === "web3_clientVersion") {
-      return { result: client };
-    }
-    if (method === "eth_chainId" && chainId !== undefined) {
-      return { result: `0x${chainId.toString(16)}` };
-    }
-    if (method === "eth_call" && params.length === 3 && chainId !== undefined) {
-      // Code would find out which chain it is.
-      return { error: { code: -32602, message: "too many arguments" } };
-    }
-    return /^(?:anvil|evm|hardhat)_/u.test(method)
-      ? {
-          error: {
-            code: -32601,
-            message: `the method ${method} does not exist/is not available`,
-          },
-        }
-      : undefined;
-  };
-}

@@ -34,6 +34,8 @@ describe("the answer of a node", () => {
   it("is named by what was expected, if it is of another type", () => {
     const parser = answering(null).parser("eth_test");
     expect(parser.list([1])).to.deep.equal([1]);
+    // Some nodes write a JSON number.
+    expect(parser.quantity(0)).to.equal(0n);
     expect(parser.record({ a: 1 })).to.deep.equal({ a: 1 });
     for (const [expected, read] of [
       ["an object", () => parser.record([])],

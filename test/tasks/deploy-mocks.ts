@@ -10,9 +10,25 @@ import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
 import { createTestHre, hreOnLive } from "../helpers/hre.js";
 import type { NetworkSettings } from "../helpers/hre.js";
-import { asLiveNode, startRpcServer } from "../helpers/rpc-server.js";
-import type { RpcServer } from "../helpers/rpc-server.js";
+import { startRpcServer } from "../helpers/rpc-server.js";
+import type { RpcHandler, RpcServer } from "../helpers/rpc-server.js";
 import { parseDocument, runTyped } from "../helpers/run-vault-task.js";
+
+/** Lets anvil look like a node where transactions cost money, whatever it calls itself. */
+const asLiveNode =
+  (client: string, chainId?: string): RpcHandler =>
+  ({ request: { method, params } }) => {
+    if (method === "web3_clientVersion") {
+      return { result: client };
+    }
+    if (method === "eth_chainId" && chainId !== undefined) {
+      return { result: chainId };
+    }
+    // An override's code would find out which chain it is.
+    return /^(?:anvil|evm|hardhat)_/u.test(method) || params.length === 3
+      ? { error: { code: -32_601, message: `no method ${method}` } }
+      : undefined;
+  };
 
 // What the mocks do: test/mocks.
 describe("vault deploy-mocks", () => {
@@ -29,7 +45,7 @@ describe("vault deploy-mocks", () => {
     await project.remove();
   });
   beforeEach(() => {
-    live.handler = asLiveNode({ client: "Geth/v1.16.4-stable", chainId: 56 });
+    live.handler = asLiveNode("Geth/v1.16.4-stable", "0x38");
     live.requests.length = 0;
   });
 
@@ -74,7 +90,7 @@ describe("vault deploy-mocks", () => {
       if (typed.startsWith("mock")) {
         await run("deploy-mocks");
         // A chain of the same id, whose addresses are known.
-        live.handler = asLiveNode({ client: "anvil/v1.7.1" });
+        live.handler = asLiveNode("anvil/v1.7.1");
       }
       const { message, ...error } = await errorOf(typed);
       expect(error).to.include({ code: "VAULT_LIVE_NETWORK" });
