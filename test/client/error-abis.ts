@@ -89,7 +89,7 @@ describe("client - the reason of a read that reverts", () => {
       /check the address, which comes from/u,
     ],
     [
-      "has no such character in a custom error",
+      "has no character that changes a terminal's text",
       errorData("Odd(string)", reversed),
       { abis: [words] },
       /^Odd\(why: "no[^\u202e]*on"\)$/u,

@@ -142,10 +142,11 @@ describe("inputs", () => {
       expect(parseDuration("timeout", milliseconds)).to.equal(milliseconds);
     }
     for (const other of [0, 0.5, -1, MAX_DURATION_MS + 1, NaN]) {
-      await expectVaultError(
+      const { message } = await expectVaultError(
         () => parseDuration("timeout", other),
         "VAULT_INVALID_ARGUMENT",
       );
+      expect(message).to.match(/^timeout: .*milliseconds/u);
     }
   });
 

@@ -125,14 +125,8 @@ describe("client - VaultClient", () => {
     expect(askedOf({ asked }, "from")).to.deep.equal(asked.map(() => SECOND));
   });
 
-  it("a client reads a block and the chain id, and names a network without a name", async () => {
+  it("a client names a network without a name", async () => {
     const client = new VaultClient(nodeOfAddresses(), {});
-    expect(await client.block()).to.deep.equal({
-      number: 5,
-      timestamp: 1_700_000_005,
-    });
-    expect((await client.block(3)).number).to.equal(3);
-    expect(await client.chainId()).to.equal(31_337);
     const { message } = await expectVaultError(
       client.addressOf("vault"),
       "VAULT_CONTRACT_NOT_CONFIGURED",

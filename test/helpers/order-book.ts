@@ -91,9 +91,6 @@ export const range = (first: number, last: number): number[] =>
   Array.from({ length: last - first + 1 }, (_, index) => first + index);
 export const failure = (message: string, code: number | string): Error =>
   Object.assign(new Error(message), { code });
-export const thrownBy = async (work: Promise<unknown>): Promise<unknown> =>
-  await work.catch((error: unknown) => error);
-
 /** The requests for one order, each with its id and block. */
 export const singleReads = (node: ScriptedNode): unknown[] =>
   node.asked

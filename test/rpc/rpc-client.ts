@@ -247,6 +247,7 @@ describe("a client with a deadline or a signal", () => {
       const reads = [
         vault.queryVolume({ signal, timeout }),
         vault.snapshot({ signal, timeout }),
+        vault.orders({ ids: [1, 2], signal, timeout }).next(),
         vault.rounds({ signal, timeout }).next(),
       ];
       setTimeout(() => {
@@ -258,17 +259,16 @@ describe("a client with a deadline or a signal", () => {
     }
   });
 
-  it("sends nothing if the signal is aborted already, or if no timer has the time-out: VAULT_INVALID_ARGUMENT", async () => {
+  it("sends nothing if the signal is aborted already", async () => {
     const { vault, asked } = failing(0, undefined);
     const signal = AbortSignal.abort("enough");
-    const [read] = await Promise.allSettled([vault.queryVolume({ signal })]);
-    expect(read).to.include({ reason: "enough" });
-    for (const timeout of [0, NaN, 0.0001, 2 ** 31]) {
-      const { message } = await expectVaultError(
-        vault.queryVolume({ timeout }),
-        "VAULT_INVALID_ARGUMENT",
-      );
-      expect(message).to.contain("timeout").and.contain("milliseconds");
+    for (const read of [
+      vault.queryVolume({ signal }),
+      vault.orders({ ids: [1], signal }).next(),
+      vault.rounds({ signal }).next(),
+    ]) {
+      const [end] = await Promise.allSettled([read]);
+      expect(end).to.include({ reason: "enough" });
     }
     expect(asked).to.deep.equal([]);
   });

@@ -22,7 +22,6 @@ import {
   scan,
   singleReads,
   sized,
-  thrownBy,
   upTo,
 } from "../../helpers/order-book.js";
 
@@ -213,38 +212,6 @@ describe("client - requests of orders()", () => {
     );
     expect(singleReads(native)).to.deep.equal([]);
   });
-
-  for (const [during, before] of [
-    ["before any request", 0],
-    ["during the first request", 1],
-  ] as const) {
-    it(`orders() throws the reason of its signal ${during}`, async () => {
-      const controller = new AbortController();
-      const reason = new Error("enough");
-      const node = nodeOf(order);
-      node.on("eth_call", async (_, answer) => {
-        if (node.asked.length >= before) {
-          controller.abort(reason);
-          // This request never ends.
-          await new Promise(() => undefined);
-        }
-        return await answer();
-      });
-      const { signal } = controller;
-      if (before === 0) {
-        controller.abort(reason);
-      }
-      const options = {
-        ...{ firstId: 1, lastId: 1_000, chunkSize: 5, signal },
-        // If the signal does not end it, this does: five minutes earlier.
-        timeout: 60_000,
-      };
-      expect(await thrownBy(Array.fromAsync(scan(node, options)))).to.equal(
-        reason,
-      );
-      expect(node.asked.length === 0).to.equal(before === 0);
-    });
-  }
 
   it("orders() reports progress by the chunk, also by the half of one", async () => {
     const tenOrders = toBeHex(10, 32).slice(2);
