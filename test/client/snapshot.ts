@@ -67,19 +67,17 @@ describe("client - snapshot", () => {
   for (const overrides of [true, false]) {
     it(`snapshot() holds a failure for each read that fails, and values for the others, overrides ${overrides}`, async () => {
       const { publicPool, privatePool, vaultFactory } = documentedContracts;
+      const failing: Readonly<Record<string, string>> = {
+        [publicPool]: "0x123456",
+        [privatePool]: "0x",
+        [vaultFactory]: "0x12345678",
+      };
       const node = documentedNode({
         overrides,
         codeOf: (address) => (address === privatePool ? "0x" : "0x00"),
         answerOf: ({ to }) => ({
           reverted: to === vaultFactory,
-          data:
-            to === publicPool
-              ? "0x123456"
-              : to === privatePool
-                ? "0x"
-                : to === vaultFactory
-                  ? "0x12345678"
-                  : `0x${"7".padStart(64, "0").repeat(3)}`,
+          data: failing[to] ?? `0x${"7".padStart(64, "0").repeat(3)}`,
         }),
       });
       const { underlyingAsset: _none, ...contracts } = documentedContracts;
@@ -185,12 +183,9 @@ describe("client - snapshot", () => {
     ["throws a defect", new VaultError("VAULT_INTERNAL", {}), false],
   ] as const) {
     it(`snapshot() ${title}`, async () => {
-      class Failing extends VaultClient {
-        public override async addressOf(): Promise<never> {
-          return await Promise.reject(error);
-        }
-      }
-      const client = new Failing(documentedNode(), documentedContracts);
+      const client = new VaultClient(documentedNode(), async () => {
+        throw await Promise.resolve(error);
+      });
       const found: unknown = await client
         .snapshot()
         .then(({ volume }) => volume)
