@@ -36,10 +36,12 @@ describe("vault.fork()", () => {
   const chain = useProtocol(
     ...["--chain-id", String(CHAIN_ID), "--gas-limit", "25000000"],
   );
+  let node: RpcServer;
   let opened: ForkConnection[];
   let root: string;
 
   beforeEach(async () => {
+    node = await startRpcServer({ upstream: chain.url });
     opened = [];
     root = await mkdtemp(path.join(tmpdir(), "vault-fork-test-"));
     await writeFile(path.join(root, "package.json"), "{}");
@@ -47,11 +49,12 @@ describe("vault.fork()", () => {
   afterEach(async () => {
     await Promise.all(opened.map(async (fork) => await fork.close()));
     await rm(root, { recursive: true });
+    await node.stop();
   });
 
   async function connect(
     settings: NetworkSettings = {},
-    url = chain.url,
+    url = node.url,
     { networks, ...config }: HardhatUserConfig = {},
   ): Promise<{ hre: HardhatRuntimeEnvironment; vault: HardhatVault }> {
     const live = httpNetwork(url, {
@@ -105,7 +108,7 @@ describe("vault.fork()", () => {
       [{}, false],
       [{ hardforkHistory }, true],
     ] as const) {
-      const { hre, vault } = await connect({}, chain.url, {
+      const { hre, vault } = await connect({}, node.url, {
         chainDescriptors: { [CHAIN_ID]: { name: "Mine", ...history } },
       });
       const descriptors = hre.config.chainDescriptors;
@@ -120,7 +123,7 @@ describe("vault.fork()", () => {
   });
 
   it("vault.fork() throws VAULT_FORK_NETWORK_TAKEN if the configuration has another network named vaultFork", async () => {
-    const { vault } = await connect({}, chain.url, {
+    const { vault } = await connect({}, node.url, {
       networks: { vaultFork: httpNetwork(chain.url) },
     });
     await expectVaultError(vault.fork(), "VAULT_FORK_NETWORK_TAKEN");
@@ -128,7 +131,7 @@ describe("vault.fork()", () => {
 
   it("vault.fork() mines by itself, whatever vaultFork is set to", async () => {
     const mining = { auto: false, interval: 10_000 };
-    const { vault } = await connect({}, chain.url, {
+    const { vault } = await connect({}, node.url, {
       networks: { vaultFork: { type: "edr-simulated", mining } },
     });
     expect(await settle(await open(vault))).to.equal(SETTLED_PRICE);
@@ -206,18 +209,16 @@ describe("vault.fork()", () => {
   });
 
   it("vault.fork() reads its upstream at the head, with the network's http headers", async () => {
-    const server = await startRpcServer({ upstream: chain.url });
     const httpHeaders = { "x-api-key": "s3cret" };
-    const { vault } = await connect({ httpHeaders }, server.url);
+    const { vault } = await connect({ httpHeaders });
     await settle(await open(vault));
-    await server.stop();
     expect(
-      new Set(server.httpRequests.map(({ headers }) => headers["x-api-key"])),
+      new Set(node.httpRequests.map(({ headers }) => headers["x-api-key"])),
     ).to.deep.equal(new Set(["s3cret"]));
     const { hash } = fieldsOf(
       await chain.provider.send("eth_getBlockByNumber", ["latest", false]),
     );
-    const blocks = server.requests
+    const blocks = node.requests
       .filter(({ method }) => method === "eth_getStorageAt")
       .map(({ params }) => fieldsOf(params[2])["blockHash"]);
     expect(new Set(blocks)).to.deep.equal(new Set([hash]));
@@ -272,10 +273,9 @@ describe("vault.fork()", () => {
     const number = await chain.provider.getBlockNumber();
     // The newest block has another settlement.
     await mined(await chain.protocol.mocks.vault.setSettlement(77n, 1n));
-    const server = await startRpcServer({ upstream: chain.url });
     const folder = path.join(root, "cache", "vault-forks");
     const fork = async (blockNumber?: number): Promise<bigint> => {
-      const { vault } = await connect({}, server.url);
+      const { vault } = await connect();
       const connection = await vault.fork({ blockNumber });
       const price = await settle(connection);
       await connection.close();
@@ -285,12 +285,11 @@ describe("vault.fork()", () => {
     expect(existsSync(folder)).to.equal(false);
     expect(await fork(number)).to.equal(SETTLED_PRICE);
     expect(await readdir(folder)).to.have.length(1);
-    server.requests.length = 0;
+    node.requests.length = 0;
     expect(await fork(number)).to.equal(SETTLED_PRICE);
     expect(
-      server.requests.filter(({ method }) => /Storage|Code/u.test(method)),
+      node.requests.filter(({ method }) => /Storage|Code/u.test(method)),
     ).to.deep.equal([]);
-    await server.stop();
   });
 
   for (const [how, isNamed] of [
@@ -321,138 +320,127 @@ describe("vault.fork()", () => {
   });
 
   it("a fork is made, snapshots and settles in at most 5 waves and 12 requests, and a simulation in 3 waves and 10 requests", async () => {
-    const node = await startRpcServer({
+    const slow = await startRpcServer({
       ...{ upstream: chain.url, latencyMs: 20, isInStep: true },
     });
-    const { vault } = await connect({}, node.url);
+    const { vault } = await connect({}, slow.url);
     const fork = await open(vault);
     await fork.vault.snapshot();
-    expect(node.bodies).to.have.length.below(10);
+    expect(slow.bodies).to.have.length.below(10);
     expect(await settle(fork)).to.equal(SETTLED_PRICE);
-    expect(node.bodies).to.have.length.below(13);
+    expect(slow.bodies).to.have.length.below(13);
     const { waves } = node;
     expect(waves).to.be.below(6);
-    node.clear();
-    const other = await connect({}, node.url);
+    slow.clear();
+    const other = await connect({}, slow.url);
     const asked = { engine: "fork" } as const;
     const { changes } = await other.vault.simulateSettleAll(asked);
     expect(changes).to.deep.equal(SETTLEMENT_CHANGES);
-    expect(node.bodies).to.have.length.below(11);
-    expect(node.waves - waves).to.be.below(4);
-    await node.stop();
+    expect(slow.bodies).to.have.length.below(11);
+    expect(slow.waves - waves).to.be.below(4);
+    await slow.stop();
   });
 
-  describe("of a node that answers otherwise", () => {
-    let node: RpcServer;
-
-    beforeEach(async () => {
-      node = await startRpcServer({ upstream: chain.url });
-    });
-    afterEach(async () => {
-      await node.stop();
-    });
-
-    it("vault.fork({ warm }) fetches beforehand what a call will read", async () => {
-      const { vault } = await connect({}, node.url);
-      const { data } = encodeCall("getOrderInfo", [2n]);
-      const { trading: to } = chain.protocol.contracts;
-      for (const [warm, isAsked] of [
-        [[], true],
-        [[{ to, data }], false],
-      ] as const) {
-        const fork = await open(vault, { warm });
-        await fork.vault.snapshot();
-        node.clear();
-        await fork.vault.getOrderInfo(2n);
-        expect(node.bodies.length > 0).to.equal(isAsked);
-      }
-    });
-
-    /** Once a fork has asked for this, the node has another block at the number. */
-    const replaceBlockAfter = (method: string): void => {
-      let isReplaced = false;
-      node.handler = async ({ request, forward }) => {
-        isReplaced ||= request.method === method;
-        if (!isReplaced) {
-          return undefined;
-        }
-        if (request.method === "eth_getBlockByNumber") {
-          const { result } = fieldsOf(JSON.parse(await forward()));
-          return {
-            result: { ...fieldsOf(result), hash: `0x${"ab".repeat(32)}` },
-          };
-        }
-        return /^eth_get(?:Balance|Code|Storage|TransactionC)/u.test(
-          request.method,
-        )
-          ? { error: { code: -32_000, message: "header not found" } }
-          : undefined;
-      };
-    };
-
-    it("simulateSettleAll on a fork throws VAULT_FORK_REORGED if the chain replaces the block while the fork is made", async () => {
-      replaceBlockAfter("net_version");
-      const { vault } = await connect({}, node.url);
-      await expectVaultError(
-        vault.simulateSettleAll({ engine: "fork" }),
-        "VAULT_FORK_REORGED",
-      );
-    });
-
-    it("a fork whose block the chain replaces throws VAULT_FORK_REORGED for what it has not read, and answers what it has", async () => {
-      const { vault } = await connect({}, node.url);
-      const fork = await open(vault);
+  it("vault.fork({ warm }) fetches beforehand what a call will read", async () => {
+    const { vault } = await connect();
+    const { data } = encodeCall("getOrderInfo", [2n]);
+    const { trading: to } = chain.protocol.contracts;
+    for (const [warm, isAsked] of [
+      [[], true],
+      [[{ to, data }], false],
+    ] as const) {
+      const fork = await open(vault, { warm });
       await fork.vault.snapshot();
-      replaceBlockAfter("eth_getStorageAt");
-      await expectVaultError(
-        fork.vault.getOrderInfo(1_000n),
-        "VAULT_FORK_REORGED",
-      );
-      const { round } = await fork.vault.snapshot();
-      expect(round).to.include({ settled: false });
-    });
+      node.clear();
+      await fork.vault.getOrderInfo(2n);
+      expect(node.bodies.length > 0).to.equal(isAsked);
+    }
+  });
 
-    /** Lets the node never answer what only a fork asks. */
-    const holdFork = (onHeld: () => void = () => undefined): void => {
-      node.handler = async ({ request: { method } }) => {
-        if (method === "net_version") {
-          onHeld();
-          await new Promise(() => undefined);
-        }
+  /** Once a fork has asked for this, the node has another block at the number. */
+  const replaceBlockAfter = (method: string): void => {
+    let isReplaced = false;
+    node.handler = async ({ request, forward }) => {
+      isReplaced ||= request.method === method;
+      if (!isReplaced) {
         return undefined;
-      };
+      }
+      if (request.method === "eth_getBlockByNumber") {
+        const { result } = fieldsOf(JSON.parse(await forward()));
+        return {
+          result: { ...fieldsOf(result), hash: `0x${"ab".repeat(32)}` },
+        };
+      }
+      return /^eth_get(?:Balance|Code|Storage|TransactionC)/u.test(
+        request.method,
+      )
+        ? { error: { code: -32_000, message: "header not found" } }
+        : undefined;
     };
+  };
 
-    it("simulateSettleAll ends when its signal is aborted while its fork waits for the node", async () => {
-      const { vault } = await connect({ timeout: 1_000 }, node.url);
-      const controller = new AbortController();
-      const { signal } = controller;
-      holdFork(() => {
-        controller.abort(new Error("enough"));
-      });
-      const error: unknown = await vault
-        .simulateSettleAll({ engine: "fork", signal })
-        .catch((thrown: unknown) => thrown);
-      expect(error).to.equal(signal.reason);
-    });
+  it("simulateSettleAll on a fork throws VAULT_FORK_REORGED if the chain replaces the block while the fork is made", async () => {
+    replaceBlockAfter("net_version");
+    const { vault } = await connect();
+    await expectVaultError(
+      vault.simulateSettleAll({ engine: "fork" }),
+      "VAULT_FORK_REORGED",
+    );
+  });
 
-    it("vault.fork() throws VAULT_RPC_TIMEOUT if the node does not answer in the network's timeout", async () => {
-      const { vault } = await connect({ timeout: 300 }, node.url);
-      holdFork();
-      await expectVaultError(vault.fork(), "VAULT_RPC_TIMEOUT");
-    });
+  it("a fork whose block the chain replaces throws VAULT_FORK_REORGED for what it has not read, and answers what it has", async () => {
+    const { vault } = await connect();
+    const fork = await open(vault);
+    await fork.vault.snapshot();
+    replaceBlockAfter("eth_getStorageAt");
+    await expectVaultError(
+      fork.vault.getOrderInfo(1_000n),
+      "VAULT_FORK_REORGED",
+    );
+    const { round } = await fork.vault.snapshot();
+    expect(round).to.include({ settled: false });
+  });
 
-    it("vault.fork() throws VAULT_NETWORK_UNREACHABLE if the node closes the connection while the fork is made", async () => {
-      const { vault } = await connect({}, node.url);
-      node.handler = ({ request: { method }, response }) => {
-        if (method !== "eth_getTransactionCount") {
-          return undefined;
-        }
-        response.destroy();
-        return "handled";
-      };
-      await expectVaultError(vault.fork(), "VAULT_NETWORK_UNREACHABLE");
+  /** Lets the node never answer what only a fork asks. */
+  const holdFork = (onHeld: () => void = () => undefined): void => {
+    node.handler = async ({ request: { method } }) => {
+      if (method === "net_version") {
+        onHeld();
+        await new Promise(() => undefined);
+      }
+      return undefined;
+    };
+  };
+
+  it("simulateSettleAll ends when its signal is aborted while its fork waits for the node", async () => {
+    const { vault } = await connect({ timeout: 1_000 });
+    const controller = new AbortController();
+    const { signal } = controller;
+    holdFork(() => {
+      controller.abort(new Error("enough"));
     });
+    const error: unknown = await vault
+      .simulateSettleAll({ engine: "fork", signal })
+      .catch((thrown: unknown) => thrown);
+    expect(error).to.equal(signal.reason);
+  });
+
+  it("vault.fork() throws VAULT_RPC_TIMEOUT if the node does not answer in the network's timeout", async () => {
+    const { vault } = await connect({ timeout: 300 });
+    holdFork();
+    await expectVaultError(vault.fork(), "VAULT_RPC_TIMEOUT");
+  });
+
+  it("vault.fork() throws VAULT_NETWORK_UNREACHABLE if the node closes the connection while the fork is made", async () => {
+    const { vault } = await connect();
+    node.handler = ({ request: { method }, response }) => {
+      if (method !== "eth_getTransactionCount") {
+        return undefined;
+      }
+      response.destroy();
+      return "handled";
+    };
+    await expectVaultError(vault.fork(), "VAULT_NETWORK_UNREACHABLE");
   });
 
   describe("behind a proxy of the environment", () => {
