@@ -1,7 +1,9 @@
 import { expect } from "chai";
 import { Interface, Wallet } from "ethers";
 
+import { parseAddress } from "../../src/client/inputs.js";
 import { RoundGuardArtifact } from "../../src/guard/artifact.js";
+import { parseGuarded } from "../../src/guard/round-guard.js";
 import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
 import { buildSettlement } from "../../src/settlement/calldata.js";
 import type { SettleAllOptions, Settlement } from "../../src/types.js";
@@ -12,6 +14,8 @@ import { startKeeper } from "../helpers/keeper-on-node.js";
 import type { KeeperWithNode } from "../helpers/keeper-on-node.js";
 import { GUARD, useKeeper } from "../helpers/keeper.js";
 import { SETTLE } from "../helpers/scripted-contracts.js";
+import { deploySettlingVault } from "../helpers/settling-vaults.js";
+import type { SettlingVaultName } from "../helpers/settling-vaults.js";
 import { mined } from "../helpers/transactions.js";
 import { devKey, openRound } from "../helpers/world.js";
 
@@ -163,6 +167,85 @@ describe("a settlement through a guard", () => {
     expect(code).to.equal("VAULT_INVALID_GUARD");
     expect(reason).to.contain("the code is that of another contract");
     await expectVaultError(buildSettlement(other), "VAULT_INVALID_GUARD");
+  });
+
+  /** Connects to a vault that settles in a way of its own, with the guard on the way. */
+  const open = async (name: SettlingVaultName, canSettle = true) => {
+    const deployer = await keeper.chain.provider.getSigner(4);
+    const deployed = await deploySettlingVault(deployer, name);
+    const { contract, contracts, token } = deployed;
+    if (name === "MixedVault" && canSettle) {
+      // What the vault takes of its caller.
+      const give = contract.getFunction("give");
+      await mined(await give.send(guard, 2n * 10n ** 18n));
+    }
+    const connected = await keeper.connect({ vault: { contracts, guard } });
+    return {
+      contract,
+      token,
+      vault: connected,
+      paid: await token.getAddress(),
+    };
+  };
+
+  it("settleAll has the reason of a vault that refuses callers with code", async () => {
+    const { vault: other } = await open("NoContractsVault");
+    expect(await other.settleAll()).to.include({
+      ...{ status: "reverted", reason: "not for contracts" },
+    });
+  });
+
+  it("settleAll with partial is not-settled by a vault that settles nothing", async () => {
+    const { vault: other } = await open("IdleVault");
+    expect(await other.settleAll({ partial: true })).to.include({
+      status: "not-settled",
+    });
+  });
+
+  it("settleAll forwards the token that the vault pays to its caller, as the preview says", async () => {
+    const { vault: other, token, paid } = await open("MixedVault");
+    const { status, preview, differences } = await other.settleAll();
+    expect(status).to.equal("settled");
+    expect(differences).to.deep.equal([]);
+    const forwarded = preview?.transfers?.filter(
+      (one) => one.token === paid && one.from === guard,
+    );
+    expect(forwarded).to.have.lengthOf(1);
+    const balanceOf = token.getFunction("balanceOf");
+    expect(await balanceOf.staticCall(guard)).to.equal(0n);
+  });
+
+  it("settleAll is refused if the guard would keep a token that is not named: VAULT_GUARD_KEEPS_TOKENS", async () => {
+    const { vault: other, paid } = await open("MixedVault");
+    const { code, reason } = await other.settleAll({ tokens: [] });
+    expect(code).to.equal("VAULT_GUARD_KEEPS_TOKENS");
+    expect(reason).to.contain(paid);
+  });
+
+  const tokensIn = (data: string): readonly string[] =>
+    parseGuarded(parseAddress(guard, "guard"), data)?.guard.tokens ?? [];
+  it("--calldata forwards the token that the vault pays, and those that are named in its place", async () => {
+    const { vault: other, contract, paid } = await open("MixedVault");
+    const named = [paid, await contract.getAddress()];
+    for (const [tokens, forwarded] of [
+      [undefined, [paid]],
+      [named, named],
+    ] as const) {
+      const built = await buildSettlement(other, undefined, tokens);
+      expect(tokensIn(built.data)).to.eql(forwarded);
+      expect(built.refusal).to.equal(null);
+    }
+  });
+
+  it("--calldata throws VAULT_TOKENS_NOT_KNOWN if the vault reverts now, unless they are named", async () => {
+    const { vault: other, paid } = await open("MixedVault", false);
+    const unnamed = buildSettlement(other);
+    const code = "VAULT_TOKENS_NOT_KNOWN";
+    const { message } = await expectVaultError(unnamed, code);
+    expect(message).to.contain("reverts: ");
+    const built = await buildSettlement(other, undefined, [paid]);
+    expect(tokensIn(built.data)).to.eql([paid]);
+    expect(built.refusal).to.be.a("string");
   });
 });
 

@@ -2,14 +2,13 @@ import { existsSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 
 import { expect } from "chai";
-import { Transaction, Wallet } from "ethers";
+import { Wallet } from "ethers";
 import type { HttpNetworkUserConfig } from "hardhat/types/config";
 import type { NetworkConnection } from "hardhat/types/network";
 
 import type { MockVaultHandle } from "../../src/types.js";
 import { startAnvil } from "../helpers/anvil.js";
 import { endDeadlines } from "../helpers/deadlines.js";
-import { STATE_OVERRIDES } from "../helpers/faulty-rpc-server.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { startHardhatNode } from "../helpers/hardhat-node.js";
 import { createTestHre } from "../helpers/hre.js";
@@ -18,7 +17,6 @@ import type { KeeperWithNode } from "../helpers/keeper-on-node.js";
 import { SENDS } from "../helpers/keeper.js";
 import { SETTLE } from "../helpers/scripted-contracts.js";
 import { itSettlesAsEverywhere } from "../helpers/settlement-cases.js";
-import { deploySettlingVault } from "../helpers/settling-vaults.js";
 import { mined } from "../helpers/transactions.js";
 import { DEV_KEYS, SETTLED_AMOUNT, SETTLED_PRICE } from "../helpers/world.js";
 
@@ -142,82 +140,6 @@ for (const [nodeName, startNode, engine] of [
       expect(statuses.filter((one) => one === "settled")).to.have.length(1);
       expect(await keeper.chain.settlers()).to.deep.equal([keeper.settler]);
     });
-
-    /** The signed transaction that went over the wire last. */
-    const lastSigned = (): Transaction => {
-      const sent = keeper.server.requests.findLast(
-        ({ method }) => method === "eth_sendRawTransaction",
-      );
-      return Transaction.from(String(sent?.params[0]));
-    };
-    const [first, second] = DEV_KEYS;
-    const gasPrice = 3_000_000_000;
-    for (const [name, settings] of [
-      [
-        "account, gas and gas price",
-        {
-          ...{ accounts: [first, second], from: new Wallet(second).address },
-          ...{ gas: 700_000, gasPrice },
-        },
-      ],
-      ["gas multiplier", { accounts: [first], gasMultiplier: 1.7, gasPrice }],
-    ] satisfies ReadonlyArray<
-      readonly [string, Partial<HttpNetworkUserConfig>]
-    >) {
-      it(`signs what Hardhat itself would send with the configured ${name}`, async () => {
-        // Hardhat goes first. Its transaction is not mined, so that ours meets
-        // the same nonce.
-        const vault = await keeper.connect(settings);
-        await automine(false);
-        await vault.connection.provider.request({
-          method: "eth_sendTransaction",
-          params: [{ to: keeper.chain.contracts.vault, data: SETTLE }],
-        });
-        const theirs = lastSigned();
-        await keeper.chain.provider.send("anvil_dropAllTransactions", []);
-        keeper.server.before(
-          { method: "eth_getTransactionReceipt", occurrence: 0 },
-          keeper.chain.mine,
-        );
-
-        const settlement = await vault.settleAll(POLLING);
-
-        expect(settlement.status, settlement.reason ?? "").to.equal("settled");
-        expect(lastSigned().serialized).to.equal(theirs.serialized);
-      });
-    }
-
-    const ORDERS = 40;
-    for (const [how, more] of [
-      ["a simulation", 12],
-      // A node does not tell what a simulation used before refunds, so that the
-      // most that those can be is added, too.
-      ["an estimate", 6],
-    ] as const) {
-      it(`has gas to spare for orders that come meanwhile, by ${how}`, async () => {
-        if (how === "an estimate") {
-          keeper.server.hide("eth_simulateV1", STATE_OVERRIDES);
-        }
-        const { contract, contracts, token } = await deploySettlingVault(
-          await keeper.chain.provider.getSigner(4),
-          "PayingVault",
-          { orders: ORDERS },
-        );
-        const vault = await keeper.connect({ vault: { contracts } });
-        const { status, preview, reason } = await vault.settleAll({
-          ...POLLING,
-          confirm: async () => {
-            await mined(await contract.getFunction("open").send(more));
-            return true;
-          },
-        });
-        expect(status, reason ?? "").to.equal("settled");
-        expect(preview === null).to.equal(how === "an estimate");
-        const balanceOf = token.getFunction("balanceOf");
-        const left: unknown = await balanceOf.staticCall(contract);
-        expect(1_000_000 - Number(left)).to.equal(10 * (ORDERS + more));
-      });
-    }
   });
 }
 
