@@ -31,13 +31,17 @@ describe("client - requests of orders()", () => {
   it("orders() sends one call with an override a chunk, and two headers of the block", async () => {
     const node = nodeOf(order);
     const vault = new VaultClient(node, { trading: TRADING });
-    await Array.fromAsync(
-      vault.orders({ firstId: 1, lastId: 100, chunkSize: 50 }),
-    );
-    expect(node.asked.map(({ method }) => method).sort()).to.deep.equal([
-      ...["eth_call", "eth_call", "eth_call"],
-      ...["eth_getBlockByNumber", "eth_getBlockByNumber"],
-    ]);
+    // One call more finds out if the node takes overrides.
+    for (const calls of [3, 2]) {
+      node.asked.length = 0;
+      await Array.fromAsync(
+        vault.orders({ firstId: 1, lastId: 100, chunkSize: 50 }),
+      );
+      expect(node.asked.map(({ method }) => method).sort()).to.deep.equal([
+        ...Array.from({ length: calls }, () => "eth_call"),
+        ...["eth_getBlockByNumber", "eth_getBlockByNumber"],
+      ]);
+    }
   });
 
   it("orders() requests no more chunks than a slow reader wants", async () => {
