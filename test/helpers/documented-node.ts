@@ -1,7 +1,7 @@
 import { operations } from "../../src/protocol/index.js";
 import type { Operation } from "../../src/protocol/index.js";
 import type { RpcHandler } from "./rpc-server.js";
-import { TIME_OF_GENESIS, orderWords, wordsOf } from "./scripted-contracts.js";
+import { orderWords, wordsOf } from "./scripted-contracts.js";
 import type { ContractAnswer, ContractCall } from "./scripted-contracts.js";
 import { ScriptedNode, handlerOf } from "./scripted-node.js";
 import type { ScriptedNodeOptions } from "./scripted-node.js";
@@ -31,12 +31,6 @@ export const documentedContracts = {
   vault: "0x0000000000000000000000000000000000000006",
 } as const;
 
-/** The latest block of {@link documentedNode}. */
-export const DOCUMENTED_BLOCK = {
-  number: 1_000,
-  timestamp: TIME_OF_GENESIS + 1_000,
-};
-
 export function documentedAnswer({ data }: ContractCall): ContractAnswer {
   return {
     reverted: false,
@@ -50,7 +44,7 @@ export function documentedNode(
 ): ScriptedNode {
   return new ScriptedNode({
     chainId: 1,
-    head: DOCUMENTED_BLOCK.number,
+    head: 1_000,
     overrides: "ignored",
     codeOf: () => "0x01",
     answerOf: documentedAnswer,

@@ -253,15 +253,10 @@ export class ScriptedNode extends ScriptedChain implements Eip1193Provider {
   }
 
   /** An entry of a lens' answer for a call inside it. */
-  #entryOf(
-    [to, data]: readonly [string, string],
-    block: number,
-    phase: ContractCall["phase"] = "before",
-    time?: unknown,
-  ): string {
+  #entryOf([to, data]: readonly [string, string], block: number): string {
     return encodeEntry(
-      this.#tokenAnswer(data, block, time) ??
-        this.#contracts.answerOf({ to, data, block, phase }),
+      this.#tokenAnswer(data, block) ??
+        this.#contracts.answerOf({ to, data, block, phase: "before" }),
       this.#contracts.codeOf(to, block) !== "0x",
     );
   }
@@ -273,22 +268,14 @@ export class ScriptedNode extends ScriptedChain implements Eip1193Provider {
     const asked = isReplaced ? lens.parseTransaction(call) : null;
     // ethers types what it decodes as any.
     const args: readonly unknown[] = asked?.args.toArray() ?? [];
-    if (asked?.name === "readCalls") {
-      const entries = pairsOf(args[0]).map((each) =>
-        this.#entryOf(each, block),
-      );
-      return this.#lensOutput(block, entries);
-    }
-    if (asked?.name === "readOrders") {
-      const [trading, first, count, ids] = args;
-      const listed = listOf(ids).map((one) => BigInt(String(one)));
-      const { selector } = operations.getOrderInfo;
-      const entries = Array.from({ length: Number(count) }, (_, index) => {
-        const next = BigInt(String(first)) + BigInt(index);
-        const orderID = word(listed[index] ?? next);
-        return this.#entryOf([String(trading), `${selector}${orderID}`], block);
-      });
-      return this.#lensOutput(block, entries);
+    if (asked?.name === "readCalls" || asked?.name === "readOrders") {
+      const inside =
+        asked.name === "readCalls" ? pairsOf(args[0]) : readsOf(args);
+      return [
+        id("hardhat-vault/VaultLens/2"),
+        ...[block, TIME_OF_GENESIS + block, this.#chainId].map(word),
+        ...inside.map((each) => this.#entryOf(each, block)),
+      ].join("");
     }
     const { reverted, data: returned } = this.#contracts.answerOf({
       ...call,
@@ -379,14 +366,6 @@ export class ScriptedNode extends ScriptedChain implements Eip1193Provider {
       ),
     };
   }
-
-  #lensOutput(block: number, entries: readonly string[]): string {
-    return [
-      id("hardhat-vault/VaultLens/2"),
-      ...[block, TIME_OF_GENESIS + block, this.#chainId].map(word),
-      ...entries,
-    ].join("");
-  }
 }
 
 /** Address of the logs of native transfers in `eth_simulateV1`. */
@@ -407,6 +386,17 @@ function pairsOf(calls: unknown): ReadonlyArray<readonly [string, string]> {
   return listOf(calls).map((call) => {
     const [target, data] = listOf(call);
     return [String(target), String(data)];
+  });
+}
+
+/** The calls for the orders that `readOrders` is asked for. */
+function readsOf([trading, first, count, ids]: readonly unknown[]) {
+  const listed = listOf(ids).map((one) => BigInt(String(one)));
+  const { selector } = operations.getOrderInfo;
+  return Array.from({ length: Number(count) }, (_, index) => {
+    const next = BigInt(String(first)) + BigInt(index);
+    const data = `${selector}${word(listed[index] ?? next)}`;
+    return [String(trading), data] as const;
   });
 }
 
