@@ -11,10 +11,12 @@ import {
 } from "../helpers/documented-node.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { guardCode } from "../helpers/guard.js";
+import { NOBODY } from "../helpers/names.js";
 import {
   FACTORY,
   OPEN_ROUND,
   SETTLER,
+  TIME_OF_GENESIS,
   VAULT,
   settledRound,
 } from "../helpers/scripted-contracts.js";
@@ -113,10 +115,12 @@ describe("the status of a simulation", () => {
     node.overrides = true;
     node.on("eth_chainId", () => "0x1");
     const host = new BareHost(node, documentedContracts, SETTLER);
-    const simulated = await simulateSettleAll(host, { orders: [1, 2] });
+    const from = { getAddress: () => NOBODY };
+    const simulated = await simulateSettleAll(host, { orders: [1, 2], from });
     expect(simulated).to.deep.include({
-      ...{ chainId: 1, base: 1_000, sender: SETTLER, ordersRead: 2 },
+      ...{ chainId: 1, base: 1_000, sender: NOBODY, ordersRead: 2 },
       ...{ balance: BALANCE, gasNeeded: null },
+      block: { number: 1_000, timestamp: TIME_OF_GENESIS + 1_000 },
     });
   });
 
