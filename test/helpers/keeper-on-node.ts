@@ -1,5 +1,3 @@
-import type { ChildProcess } from "node:child_process";
-import { once } from "node:events";
 import { rm } from "node:fs/promises";
 import path from "node:path";
 
@@ -11,7 +9,7 @@ import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
 import { startAnvil } from "./anvil.js";
 import type { ServerProcess } from "./child-process.js";
 import { keysOf, startFaultyRpcServer } from "./faulty-rpc-server.js";
-import type { FaultyRpcServer, RequestKey } from "./faulty-rpc-server.js";
+import type { RequestKey } from "./faulty-rpc-server.js";
 import { useFixtureProject } from "./fixture-project.js";
 import type { FixtureProject } from "./fixture-project.js";
 import { hreOnLive } from "./hre.js";
@@ -24,32 +22,38 @@ import { openChain, devKey } from "./world.js";
  */
 export type KeeperOnNode = Awaited<ReturnType<typeof openKeeper>>;
 
-/** The only keeper of its node and its project, which end with it. */
-export interface KeeperWithNode extends KeeperOnNode {
+interface Keepers {
+  readonly keepers: readonly KeeperOnNode[];
   readonly node: ServerProcess;
   readonly project: FixtureProject;
+  readonly close: () => Promise<void>;
 }
+
+/** The only keeper of its node and its project, which end with it. */
+export type KeeperWithNode = KeeperOnNode & Omit<Keepers, "keepers">;
 
 interface KeeperOptions {
   /** URL of the node. */
   readonly node: string;
   readonly projectRoot: string;
-  /** Account of the node's mnemonic that settles; key 0 unless given. */
-  readonly settlerIndex?: number;
+  /** Account of the node's mnemonic that settles. */
+  readonly settlerIndex: number;
   /** Account of everybody else. */
-  readonly otherIndex?: number;
+  readonly otherIndex: number;
   /** Network settings, beside URL and addresses. */
   readonly settings?: Partial<HttpNetworkUserConfig>;
   /** Milliseconds of the server's "delay past the timeout". */
   readonly delay?: number;
+  /** What the node does not have. */
+  readonly hidden?: readonly string[];
 }
 
 /** Opens a keeper with an open round, its settler's key in the configuration. */
 async function openKeeper({
   node,
   projectRoot,
-  settlerIndex = 0,
-  otherIndex = 2,
+  settlerIndex,
+  otherIndex,
   settings = {},
   delay = 1_000,
 }: KeeperOptions) {
@@ -105,31 +109,24 @@ async function openKeeper({
 /** Opens keepers on one node that settle side by side, each with its own accounts. */
 export async function startKeepers(
   count: number,
-  hidden: readonly string[],
-  options: Pick<KeeperOptions, "settings" | "delay">,
-): Promise<{
-  keepers: readonly KeeperOnNode[];
-  project: FixtureProject;
-  close: () => Promise<void>;
-}> {
-  const node = await startAnvil({ args: ["--accounts", String(2 * count)] });
+  { hidden = [], ...options }: Partial<KeeperOptions> = {},
+  startNode: () => Promise<ServerProcess> = async () =>
+    await startAnvil({ args: ["--accounts", String(2 * count + 1)] }),
+): Promise<Keepers> {
+  const node = await startNode();
   const project = await useFixtureProject("plain");
   const keepers = await Promise.all(
     Array.from({ length: count }, async (_, index) => {
       const keeper = await openKeeper({
-        ...options,
-        node: node.url,
-        projectRoot: project.path,
-        settlerIndex: index,
-        otherIndex: count + index,
+        ...{ ...options, node: node.url, projectRoot: project.path },
+        ...{ settlerIndex: index, otherIndex: count + 1 + index },
       });
       keeper.server.hide(...hidden);
       return keeper;
     }),
   );
   return {
-    keepers,
-    project,
+    ...{ keepers, node, project },
     close: async () => {
       await Promise.all(keepers.map(async (keeper) => await keeper.close()));
       await node.stop();
@@ -138,14 +135,28 @@ export async function startKeepers(
   };
 }
 
-/** The requests of a settlement without any fault, in order: all, or from the nonce on. */
-export async function requestsOfSettlement(
-  keeper: KeeperOnNode | undefined,
-  areAll: boolean,
-): Promise<readonly RequestKey[]> {
+/** Starts a node, anvil unless told, and opens a keeper on it in a new project. */
+export async function startKeeper(
+  startNode: () => Promise<ServerProcess> = startAnvil,
+): Promise<KeeperWithNode> {
+  const { keepers, ...others } = await startKeepers(1, {}, startNode);
+  return { ...firstOf(keepers), ...others };
+}
+
+function firstOf(keepers: readonly KeeperOnNode[]): KeeperOnNode {
+  const [keeper] = keepers;
   if (keeper === undefined) {
     throw new Error("there is no keeper");
   }
+  return keeper;
+}
+
+/** The requests of a settlement without any fault, in order: all, or from the nonce on. */
+export async function requestsOfSettlement(
+  keepers: readonly KeeperOnNode[],
+  areAll: boolean,
+): Promise<readonly RequestKey[]> {
+  const keeper = firstOf(keepers);
   await startCase(keeper);
   for (const method of SENDS) {
     // Mined when it is answered, so that the first look finds the receipt and
@@ -162,38 +173,6 @@ export async function requestsOfSettlement(
     ({ method }) => method === "eth_getTransactionCount",
   );
   return areAll ? keys : keys.slice(nonce);
-}
-
-/** A request that ends the process: before the node has it, or afterwards. */
-export interface Kill extends RequestKey {
-  readonly moment: "before" | "after";
-}
-
-/** Kills a process at a request, and returns what it printed on stderr. */
-export async function killAt(
-  { moment, ...key }: Kill,
-  child: ChildProcess,
-  server: FaultyRpcServer,
-): Promise<string> {
-  let stderr = "";
-  child.stderr?.on("data", (text: Buffer) => {
-    stderr += text.toString();
-  });
-  const killed = once(child, "close");
-  const kill = async (): Promise<void> => {
-    child.kill("SIGKILL");
-    await killed;
-  };
-  if (moment === "before") {
-    server.before(key, kill);
-    server.inject({ ...key, kind: "drop before forwarding" });
-  } else {
-    server.afterwards(key, kill);
-  }
-  await killed;
-  await server.idle();
-  expect([child.signalCode, server.unused], stderr).to.eql(["SIGKILL", []]);
-  return stderr;
 }
 
 /** A new round, nothing injected, no journal. */
@@ -233,26 +212,4 @@ export async function runCases<Case>(
     `        ${title}: ${cases.length} cases, ${cases.length - failures.length} right, ${failures.length} wrong\n`,
   );
   expect(failures).to.deep.equal([]);
-}
-
-/** Starts a node, anvil unless told, and opens a keeper on it in a new project. */
-export async function startKeeper(
-  startNode: () => Promise<ServerProcess> = startAnvil,
-): Promise<KeeperWithNode> {
-  const node = await startNode();
-  const project = await useFixtureProject("plain");
-  const keeper = await openKeeper({
-    node: node.url,
-    projectRoot: project.path,
-  });
-  return {
-    ...keeper,
-    node,
-    project,
-    close: async () => {
-      await keeper.close();
-      await node.stop();
-      await project.remove();
-    },
-  };
 }

@@ -59,7 +59,8 @@ for (const [mode, hidden] of accountModes) {
     let requests: readonly RequestKey[];
 
     before(async () => {
-      ({ keepers, close } = await startKeepers(KEEPERS, hidden, {
+      ({ keepers, close } = await startKeepers(KEEPERS, {
+        hidden,
         settings: {
           // Of the sample, no fault needs a timeout, which a busy machine could reach.
           timeout: isFull ? HASTY_MS : PATIENT_MS,
@@ -75,7 +76,7 @@ for (const [mode, hidden] of accountModes) {
         }),
       );
       // Whoever signs, what comes before the nonce is one.
-      requests = await requestsOfSettlement(keepers[0], mode === "local keys");
+      requests = await requestsOfSettlement(keepers, mode === "local keys");
     });
     after(async () => {
       await close();

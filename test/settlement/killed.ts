@@ -1,3 +1,5 @@
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
 import { existsSync } from "node:fs";
 
 import { expect } from "chai";
@@ -6,12 +8,15 @@ import type { Settlement } from "../../src/settlement/types.js";
 import { startHardhat } from "../helpers/cli.js";
 import { isFull } from "../helpers/sample.js";
 import {
-  killAt,
   startKeepers,
   requestsOfSettlement,
   runCases,
 } from "../helpers/keeper-on-node.js";
-import type { Kill, KeeperOnNode } from "../helpers/keeper-on-node.js";
+import type { KeeperOnNode } from "../helpers/keeper-on-node.js";
+import type {
+  FaultyRpcServer,
+  RequestKey,
+} from "../helpers/faulty-rpc-server.js";
 import { devKey } from "../helpers/world.js";
 import { SENDS } from "../helpers/keeper.js";
 
@@ -25,10 +30,12 @@ for (const mode of ["local keys", "remote accounts"] as const) {
     before(async () => {
       opened = await startKeepers(
         KEEPERS,
-        isLocal ? [] : ["eth_signTransaction"],
-        {
-          settings: isLocal ? {} : { accounts: "remote" },
-        },
+        isLocal
+          ? {}
+          : {
+              hidden: ["eth_signTransaction"],
+              settings: { accounts: "remote" },
+            },
       );
     });
     after(async () => {
@@ -38,7 +45,7 @@ for (const mode of ["local keys", "remote accounts"] as const) {
     it("settle settles once whenever it is killed and resumed", async () => {
       const { keepers } = opened;
       // Up to the nonce, both ways of signing are one.
-      const requests = await requestsOfSettlement(keepers[0], isLocal);
+      const requests = await requestsOfSettlement(keepers, isLocal);
       const all = requests.flatMap((key): Kill[] => [
         { ...key, moment: "before" },
         ...(SENDS.includes(key.method)
@@ -107,4 +114,36 @@ for (const mode of ["local keys", "remote accounts"] as const) {
       expect(await chain.settlers(countBefore)).to.deep.equal([settler]);
     }
   });
+}
+
+/** A request that ends the process: before the node has it, or afterwards. */
+interface Kill extends RequestKey {
+  readonly moment: "before" | "after";
+}
+
+/** Kills a process at a request, and returns what it printed on stderr. */
+async function killAt(
+  { moment, ...key }: Kill,
+  child: ChildProcess,
+  server: FaultyRpcServer,
+): Promise<string> {
+  let stderr = "";
+  child.stderr?.on("data", (text: Buffer) => {
+    stderr += text.toString();
+  });
+  const killed = once(child, "close");
+  const kill = async (): Promise<void> => {
+    child.kill("SIGKILL");
+    await killed;
+  };
+  if (moment === "before") {
+    server.before(key, kill);
+    server.inject({ ...key, kind: "drop before forwarding" });
+  } else {
+    server.afterwards(key, kill);
+  }
+  await killed;
+  await server.idle();
+  expect([child.signalCode, server.unused], stderr).to.eql(["SIGKILL", []]);
+  return stderr;
 }
