@@ -75,7 +75,15 @@ describe("roundChecker()", () => {
       { acceptsOldHead: true },
       undefined,
     ],
-    ["has none at an old block that is named", grow(301), { at: 5 }, undefined],
+    [
+      "has none at an old block that is named, of before the settlement",
+      () => {
+        mine(settledRound)();
+        grow(301)();
+      },
+      { at: 5 },
+      undefined,
+    ],
   ] as const) {
     it(title, async () => {
       given();
