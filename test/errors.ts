@@ -3,13 +3,11 @@ import { TaskDefinitionType } from "hardhat/types/tasks";
 import { HardhatPluginError } from "hardhat/plugins";
 
 import {
-  GIVEN_PROVIDER,
   VaultError,
   assertInvariant,
   errorsByKind,
   fallbackTo,
   refusesSettlement,
-  settingOf,
   textsForCommandLine,
   vaultError,
 } from "../src/errors.js";
@@ -157,11 +155,6 @@ describe("errors", () => {
       fix: "Run `npx hardhat vault settle --network live` to settle it. Nothing was sent.",
     });
     expect(textsForCommandLine(needed).fix).to.contain("vault settle`");
-  });
-
-  it("a setting is that of the network, or of the provider if it has no name", () => {
-    expect(settingOf("live", "url")).to.equal("networks.live.url");
-    expect(settingOf(GIVEN_PROVIDER, "url")).to.equal("the provider's url");
   });
 
   it("an error refuses a settlement by its code, also that of another copy of the package", () => {

@@ -3,6 +3,7 @@ import { expect } from "chai";
 import { requestAtBlock } from "../../src/client/missing-state.js";
 import type { VaultErrorCode } from "../../src/errors.js";
 import { expectVaultError } from "../helpers/assertions.js";
+import { speedUpTime } from "../helpers/deadlines.js";
 import { codedError } from "../helpers/foreign-errors.js";
 import { header, recording } from "../helpers/recording-node.js";
 
@@ -21,6 +22,8 @@ type Row = readonly [
 ];
 
 describe("client - a request at a block that a node refuses", () => {
+  speedUpTime();
+
   const rows: readonly Row[] = [
     [
       "value",
@@ -92,7 +95,7 @@ describe("client - a request at a block that a node refuses", () => {
         const answers = values[String(tag)] ?? [];
         return answers[times] ?? answers.at(-1);
       });
-      const timed = rpc.withOptions({ timeout: 100 });
+      const timed = rpc.withOptions({ timeout: 10_000 });
       const work = requestAtBlock(
         timed,
         block,

@@ -55,8 +55,7 @@ describe("a development node", () => {
     ["that it does not know the method", unknown],
   ] as const) {
     it(`a node that answers both methods with ${title} is none`, async () => {
-      const rpc = answering(answer).withOptions({ timeout: 50 });
-      expect(await isDevelopmentNode(rpc)).to.equal(false);
+      expect(await isDevelopmentNode(answering(answer))).to.equal(false);
     });
   }
 

@@ -7,6 +7,7 @@ import {
   waitForReceipt,
 } from "../../src/rpc/transactions.js";
 import { expectVaultError } from "../helpers/assertions.js";
+import { speedUpTime } from "../helpers/deadlines.js";
 import { HASH, OTHER_HASH, SECOND } from "../helpers/names.js";
 import { answering, recording } from "../helpers/recording-node.js";
 
@@ -53,6 +54,8 @@ describe("the answer to eth_getTransactionByHash", () => {
 });
 
 describe("the answer to eth_getTransactionReceipt", () => {
+  speedUpTime();
+
   const receipt = {
     transactionHash: HASH.toUpperCase().replace("0X", "0x"),
     ...{ blockNumber: "0x5", blockHash: HASH, gasUsed: "0x6" },
@@ -128,7 +131,7 @@ describe("the answer to eth_getTransactionReceipt", () => {
   it("is awaited until the deadline of the client, whose listener hears of each wait, also if that comes while it looks once more", async () => {
     const heard: unknown[] = [];
     const client = answering(null).withOptions({
-      timeout: 40,
+      timeout: 400,
       onRetry: ({ reason, problem, attempt }) => {
         heard.push([reason, problem, attempt]);
       },
@@ -140,14 +143,14 @@ describe("the answer to eth_getTransactionReceipt", () => {
     const { rpc } = recording((_method, _params, earlier) =>
       earlier === 0 ? null : new Promise(() => undefined),
     );
-    const late = rpc.withOptions({ timeout: 40 });
+    const late = rpc.withOptions({ timeout: 400 });
     expect(await waitForReceipt(late, HASH)).to.equal(undefined);
   });
 
   it("is VAULT_RPC_TIMEOUT if the node never answers, or the reason of the client's signal", async () => {
     const silent = answering(new Promise(() => undefined));
     await expectVaultError(
-      waitForReceipt(silent.withOptions({ timeout: 40 }), HASH),
+      waitForReceipt(silent.withOptions({ timeout: 400 }), HASH),
       "VAULT_RPC_TIMEOUT",
     );
     const signal = AbortSignal.abort(new Error("stopped"));
