@@ -107,6 +107,7 @@ describe("the log of settlements", () => {
       });
       const finished = await keeper.journal(".finished");
       expect(finished["mayStillArrive"]).to.equal(mayStillArrive);
+      expect(finished).not.to.have.property("mined");
       expect(await lines()).to.have.length(1);
     });
   }

@@ -6,7 +6,7 @@ import { RoundGuardArtifact } from "../../src/guard/artifact.js";
 import { parseGuarded } from "../../src/guard/round-guard.js";
 import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
 import { buildSettlement } from "../../src/settlement/calldata.js";
-import type { SettleAllOptions, Settlement } from "../../src/types.js";
+import type { Settlement } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { deployTestGuard, guardCode } from "../helpers/guard.js";
@@ -47,8 +47,8 @@ describe("a settlement through a guard", () => {
     keeper.server.reset();
     await keeper.removeJournals();
   });
-  const settle = async (options: SettleAllOptions = {}): Promise<Settlement> =>
-    await vault.settleAll({ pollingInterval: 20, ...options });
+  const settle = async (): Promise<Settlement> =>
+    await vault.settleAll({ pollingInterval: 20 });
   const beforeSending = (act: () => Promise<unknown>): void => {
     keeper.server.before(SEND, async () => {
       await act();
@@ -141,21 +141,6 @@ describe("a settlement through a guard", () => {
         "u",
       ),
     );
-  });
-
-  it("is resumed through the guard that it was signed for, whatever the settings are by now", async () => {
-    for (let occurrence = 0; occurrence < 1_000; occurrence += 1) {
-      const kind = "drop before forwarding";
-      keeper.server.inject({ ...SEND, occurrence, kind });
-    }
-    const { hash } = await settle({ timeout: 10_000 });
-    const { contracts } = keeper.chain;
-    const other = await keeper.connect({ vault: { contracts } });
-    keeper.server.reset();
-    expect(await other.settleAll({ resume: true })).to.include({
-      ...{ status: "settled", guard, hash },
-    });
-    expect(await keeper.chain.settlers()).to.eql([guard]);
   });
 
   it("is refused, as is --calldata, for a guard with other code: VAULT_INVALID_GUARD", async () => {
