@@ -12,13 +12,13 @@ import type { RpcReply } from "./rpc-server.js";
 
 const { resolve } = createRequire(import.meta.url);
 
-/** Starts anvil on a free port, or on the given one. */
-export async function startAnvil(
-  options: { port?: number; args?: readonly string[] } = {},
-): Promise<ServerProcess> {
+/** Starts anvil on a free port. */
+export async function startAnvil({
+  args = [],
+}: { args?: readonly string[] } = {}): Promise<ServerProcess> {
   return await startServerProcess(
     foundryBinary("anvil"),
-    ["--port", String(options.port ?? 0), ...(options.args ?? [])],
+    ["--port", "0", ...args],
     /Listening on 127\.0\.0\.1:(\d+)/u,
   );
 }
