@@ -5,7 +5,6 @@ import { once } from "node:events";
 /** A server that runs as a child process of the tests. */
 export interface ServerProcess {
   readonly url: string;
-  readonly process: ChildProcess;
   stop(): Promise<void>;
 }
 
@@ -58,7 +57,6 @@ export async function startServerProcess(
   });
   return {
     url: `http://127.0.0.1:${port}`,
-    process: child,
     async stop() {
       if (child.exitCode === null && child.signalCode === null) {
         const exited = once(child, "exit");

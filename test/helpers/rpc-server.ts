@@ -16,7 +16,6 @@ export interface RecordedRequest {
 }
 
 export interface RecordedHttpRequest {
-  readonly method: string | undefined;
   readonly url: string | undefined;
   readonly headers: IncomingMessage["headers"];
   readonly body: string;
@@ -109,12 +108,12 @@ export async function startRpcServer({
   ): Promise<void> {
     const wave = answered + 1;
     step?.begin();
-    const { method, url, headers } = incoming;
+    const { url, headers } = incoming;
     const body = await text(incoming);
     const parsed: unknown = body === "" ? [] : JSON.parse(body);
     // what reaches a JSON-RPC server of a test is JSON-RPC
     const calls = [parsed].flat() as RecordedRequest[];
-    httpRequests.push({ method, url, headers, body, calls, wave });
+    httpRequests.push({ url, headers, body, calls, wave });
     if (body === "") {
       // A client that followed a redirect with GET.
       response.setHeader("content-type", "text/html");
