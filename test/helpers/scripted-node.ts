@@ -165,12 +165,12 @@ export class ScriptedNode extends ScriptedChain implements Eip1193Provider {
   }
 
   /** A host over it, its signer's key in the configuration unless changed. */
-  public host(settings: HostSettings): BareHost {
+  public host(settings: Partial<HostSettings> = {}): BareHost {
     return new BareHost(
       this,
       { vault: VAULT, vaultFactory: FACTORY },
       SETTLER,
-      settings,
+      { networkConfig: { type: "http" }, projectRoot: "", ...settings },
     );
   }
 

@@ -167,9 +167,7 @@ describe("explainRefusal(), of a guard", () => {
     ],
   ] as const) {
     it(`${name} is ${String(code)}`, async () => {
-      const host = new ScriptedNode().host({
-        ...{ networkConfig: { type: "http" }, projectRoot: "" },
-      });
+      const host = new ScriptedNode().host();
       const data = guardAbi.encodeErrorResult(name, [...values]);
       const found = await explainRefusal(host, decodeRevertReason(data), route);
       expect(found.code).to.equal(code);
@@ -178,9 +176,7 @@ describe("explainRefusal(), of a guard", () => {
   }
 
   it("is of the vault if no guard is on the way", async () => {
-    const host = new ScriptedNode().host({
-      ...{ networkConfig: { type: "http" }, projectRoot: "" },
-    });
+    const host = new ScriptedNode().host();
     const { from, vault } = route;
     const reverted = decodeRevertReason(nested);
     expect(await explainRefusal(host, reverted, { from, vault })).to.include({

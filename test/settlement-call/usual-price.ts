@@ -98,15 +98,11 @@ describe("requireUsualPrice()", () => {
     chain = new ScriptedNode(),
     type = "http",
   ): Promise<void> => {
-    await requireUsualPrice(
-      chain.host({ networkConfig: { type }, projectRoot: "" }),
-      price,
-      {
-        limits,
-        newest: { number: NEWEST, baseFeePerGas: 1n },
-        recent: recent === undefined ? undefined : Promise.resolve(recent),
-      },
-    );
+    await requireUsualPrice(chain.host({ networkConfig: { type } }), price, {
+      limits,
+      newest: { number: NEWEST, baseFeePerGas: 1n },
+      recent: recent === undefined ? undefined : Promise.resolve(recent),
+    });
   };
 
   for (const [title, price, limits, recent] of [

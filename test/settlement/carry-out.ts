@@ -1,7 +1,5 @@
 import { expect } from "chai";
 
-import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
-import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { noRetries } from "../../src/rpc/retry.js";
 import { carryOut, newsOf } from "../../src/settlement/carry-out.js";
 import type { Means } from "../../src/settlement/carry-out.js";
@@ -15,6 +13,7 @@ import type { SettlementEvent } from "../../src/settlement/types.js";
 import { endDeadlines, speedUpTime } from "../helpers/deadlines.js";
 import { minedReceipt, sent as settlement } from "../helpers/keeper.js";
 import { HASH, OTHER_HASH } from "../helpers/names.js";
+import { recording } from "../helpers/recording-node.js";
 
 const SEND = "eth_sendRawTransaction";
 const RECEIPT = "eth_getTransactionReceipt";
@@ -97,17 +96,14 @@ describe("carryOut()", () => {
       eth_blockNumber: () => "0x6",
       ...answers,
     };
-    const request: Eip1193Provider["request"] = async ({
-      method,
-      params = [],
-    }) => {
+    const node = recording((method, params) => {
       const before = did.filter((one) => one === method).length;
       did.push(method);
       if (method === SEND) {
         sends.push(params[0]);
       }
-      return await Promise.resolve(all[method]?.(before, params) ?? null);
-    };
+      return all[method]?.(before, params) ?? null;
+    });
     const { checkRound, sign, ...others } = means;
     const { outcome } = await carryOut(
       {
@@ -116,7 +112,7 @@ describe("carryOut()", () => {
       },
       begin(transactions),
       {
-        rpc: new RpcClient({ request }, "test").withRetries(noRetries),
+        rpc: node.rpc.withRetries(noRetries),
         limit: new TimeLimit(2_000),
         ...{ pollingIntervalMs: 10, firstCheckAfterMs: 0 },
         checkRound: async (at) => {

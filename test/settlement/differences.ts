@@ -144,7 +144,7 @@ describe("differencesByMoreThanTime()", () => {
     mined: Partial<Receipt> = {},
   ): Promise<unknown> =>
     await differencesByMoreThanTime(
-      chain.host({ networkConfig: { type: "http" }, projectRoot: "" }),
+      chain.host(),
       { ...preview, ...changes },
       { ...receipt, ...mined },
       before,

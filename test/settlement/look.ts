@@ -1,8 +1,7 @@
 import { expect } from "chai";
 import { toQuantity } from "ethers";
 
-import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
-import { RpcClient } from "../../src/rpc/rpc-client.js";
+import type { RpcClient } from "../../src/rpc/rpc-client.js";
 import { noRetries } from "../../src/rpc/retry.js";
 import { nothingToDo } from "../../src/settlement-call/outcome.js";
 import type { CheckRound } from "../../src/settlement/check-round.js";
@@ -11,6 +10,7 @@ import type { Look, Scan } from "../../src/settlement/sighting.js";
 import type { SentTransaction } from "../../src/settlement/transaction.js";
 import { sent as signed } from "../helpers/keeper.js";
 import { HASH, OTHER_HASH as OTHER } from "../helpers/names.js";
+import { recording } from "../helpers/recording-node.js";
 
 const sent: SentTransaction = { ...signed, data: "0xA015AEFE" };
 const { from: FROM, to: TO } = sent;
@@ -85,9 +85,10 @@ function clientOf(chain: Chain | (() => Chain)): RpcClient {
         return { transactions: Number(first) === usedIn ? transactions : [] };
     }
   };
-  const request: Eip1193Provider["request"] = async ({ method, params }) =>
-    await Promise.resolve(answer(method, params?.[0], params?.[1]));
-  return new RpcClient({ request }, "test").withRetries(noRetries);
+  const node = recording((method, [first, second]) =>
+    answer(method, first, second),
+  );
+  return node.rpc.withRetries(noRetries);
 }
 
 describe("findTransaction()", () => {
@@ -288,7 +289,7 @@ describe("look()", () => {
       settled,
       {
         kind: "unread",
-        problem: "Network test refused eth_getTransactionCount: pruned.",
+        problem: "Network testnet refused eth_getTransactionCount: pruned.",
       },
     ],
   ] as const) {

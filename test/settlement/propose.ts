@@ -54,9 +54,7 @@ describe("refuseLoss()", () => {
     ["an item stays", GUARD, item, KEEPS, KEEPS],
   ] as const) {
     it(`refuses with ${String(code)}, and ${String(codeIfNamed)} for named tokens, if ${title}`, () => {
-      const host = new ScriptedNode().host({
-        ...{ networkConfig: { type: "http" }, projectRoot: "" },
-      });
+      const host = new ScriptedNode().host();
       const codeOf = (areNamed: boolean) =>
         refuseLoss(host, guard, simulated, areNamed)?.code;
       expect([codeOf(false), codeOf(true)]).to.eql([code, codeIfNamed]);

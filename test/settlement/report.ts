@@ -1,7 +1,6 @@
 import { expect } from "chai";
 
 import { encodeGuarded } from "../../src/guard/round-guard.js";
-import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { getReceipt } from "../../src/rpc/transactions.js";
 import type { Receipt } from "../../src/rpc/transactions.js";
 import type { JournalEntry } from "../../src/settlement/journal-file.js";
@@ -91,14 +90,14 @@ const forks = (block: number) => (): void => {
   });
 };
 async function receiptOf(): Promise<Receipt> {
-  const receipt = await getReceipt(new RpcClient(chain, "scripted"), HASH);
+  const receipt = await getReceipt(chain.host().rpc, HASH);
   if (receipt === undefined) {
     throw new Error("it is not mined");
   }
   return receipt;
 }
 function hostOf(type = "http") {
-  return chain.host({ networkConfig: { type }, projectRoot: "" });
+  return chain.host({ networkConfig: { type } });
 }
 
 const settled = { status: "settled", code: null, reason: null } as const;

@@ -1,10 +1,11 @@
 import { expect } from "chai";
 
-import { RpcClient } from "../../src/rpc/rpc-client.js";
+import type { RpcClient } from "../../src/rpc/rpc-client.js";
 import { send } from "../../src/settlement/send.js";
 import { codedError } from "../helpers/foreign-errors.js";
 import { sent, unsigned } from "../helpers/keeper.js";
 import { HASH, OTHER_HASH } from "../helpers/names.js";
+import { answering, recording } from "../helpers/recording-node.js";
 
 const { kind: _, preparedAt: __, ...transaction } = sent;
 const { from, to, data } = unsigned;
@@ -14,24 +15,8 @@ const asJson = {
 };
 
 describe("send()", () => {
-  let asked: unknown[];
-  /** A node with the same answer to everything. */
-  const nodeOf = (answer: unknown): RpcClient => {
-    asked = [];
-    return new RpcClient(
-      {
-        request: async ({ method, params }) => {
-          asked.push([method, params]);
-          return await (answer instanceof Error
-            ? Promise.reject(answer)
-            : Promise.resolve(answer));
-        },
-      },
-      "test",
-    );
-  };
   const refusing = (message: string, more: object = {}): RpcClient =>
-    nodeOf(Object.assign(new Error(message), { code: -32_000, ...more }));
+    answering(Object.assign(new Error(message), { code: -32_000, ...more }));
 
   for (const [node, message] of [
     ["geth and reth", "already known"],
@@ -66,7 +51,7 @@ describe("send()", () => {
 
   for (const answer of [null, "0xab", codedError("ECONNREFUSED")]) {
     it(`has no answer if the node returns ${String(answer).slice(0, 20)}`, async () => {
-      const { kind } = await send(nodeOf(answer), transaction);
+      const { kind } = await send(answering(answer), transaction);
       expect(kind).to.equal("unanswered");
     });
   }
@@ -83,11 +68,15 @@ describe("send()", () => {
     ["a transaction to sign", { raw: undefined }, OTHER_HASH, "", asJson],
   ] as const) {
     it(`sends ${what}`, async () => {
-      const node = nodeOf(OTHER_HASH);
-      expect(await send(node, { ...transaction, ...changes })).to.deep.equal({
+      const node = recording(() => OTHER_HASH);
+      expect(
+        await send(node.rpc, { ...transaction, ...changes }),
+      ).to.deep.equal({
         ...{ kind: "accepted", hash },
       });
-      expect(asked).to.deep.equal([[`eth_send${method}Transaction`, [params]]]);
+      expect(node.asked).to.deep.equal([
+        { method: `eth_send${method}Transaction`, params: [params] },
+      ]);
     });
   }
 });

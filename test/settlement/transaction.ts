@@ -2,7 +2,6 @@ import { expect } from "chai";
 import { Wallet, keccak256 } from "ethers";
 import type { Transaction } from "ethers";
 
-import { RpcClient } from "../../src/rpc/rpc-client.js";
 import {
   isSignedAs,
   sign,
@@ -12,6 +11,7 @@ import { expectVaultError } from "../helpers/assertions.js";
 import { codedError } from "../helpers/foreign-errors.js";
 import { OTHER_KEY, unsigned } from "../helpers/keeper.js";
 import { HASH } from "../helpers/names.js";
+import { answering, recording } from "../helpers/recording-node.js";
 import { KEY, SETTLER } from "../helpers/scripted-contracts.js";
 
 const { to, data, chainId, nonce, gas: gasLimit } = unsigned;
@@ -26,23 +26,13 @@ const signedBy = async (key: string, fees: object, type = 2): Promise<string> =>
 describe("a transaction of a settlement", () => {
   let raw: string;
   let foreign: string;
-  let asked: unknown[];
   before(async () => {
     raw = await signedBy(KEY, eip1559);
     foreign = await signedBy(OTHER_KEY, eip1559);
   });
-  const nodeOf = (answer: unknown): RpcClient => {
-    asked = [];
-    const request = async (given: unknown): Promise<unknown> => {
-      asked.push(given);
-      return await (answer instanceof Error
-        ? Promise.reject(answer)
-        : Promise.resolve(answer));
-    };
-    return new RpcClient({ request }, "test");
-  };
+  const remote = { address: SETTLER, kind: "remote" } as const;
   const byNode = async (answer: unknown): Promise<unknown> =>
-    await sign(nodeOf(answer), { address: SETTLER, kind: "remote" }, ours);
+    await sign(answering(answer), remote, ours);
 
   for (const [title, is, bytes, changes] of [
     ["its own", true, () => raw, {}],
@@ -69,7 +59,7 @@ describe("a transaction of a settlement", () => {
       };
       const call = { ...unsigned, fees };
       const bytes = await signedBy(KEY, fees ?? {}, type);
-      expect(await sign(nodeOf(null), local, call)).to.deep.equal({
+      expect(await sign(answering(null), local, call)).to.deep.equal({
         ...{ ...call, raw: bytes, hash: keccak256(bytes) },
       });
     });
@@ -81,8 +71,9 @@ describe("a transaction of a settlement", () => {
   ] as const) {
     it(`is signed by a node that returns ${title}`, async () => {
       const signed = { ...ours, raw, hash: keccak256(raw) };
-      expect(await byNode(answerOf())).to.deep.equal(signed);
-      expect(asked).to.deep.equal([
+      const node = recording(answerOf);
+      expect(await sign(node.rpc, remote, ours)).to.deep.equal(signed);
+      expect(node.asked).to.deep.equal([
         { method: "eth_signTransaction", params: [toRpcTransaction(ours)] },
       ]);
     });
@@ -108,7 +99,8 @@ describe("a transaction of a settlement", () => {
 
   it("is left to Hardhat in process", async () => {
     const inProcess = { address: SETTLER, kind: "in-process" } as const;
-    expect(await sign(nodeOf(raw), inProcess, ours)).to.deep.equal(ours);
-    expect(asked).to.deep.equal([]);
+    const node = recording(() => raw);
+    expect(await sign(node.rpc, inProcess, ours)).to.deep.equal(ours);
+    expect(node.asked).to.deep.equal([]);
   });
 });

@@ -1,6 +1,5 @@
 import { expect } from "chai";
 
-import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { getReceipt } from "../../src/rpc/transactions.js";
 import {
   describeWhoSettled,
@@ -41,10 +40,8 @@ describe("who settled a round", () => {
     chain.pool.push(...all);
     chain.mine();
   };
-  const host = () =>
-    chain.host({ networkConfig: { type: "http" }, projectRoot: "" });
   const receiptOf = async () => {
-    const receipt = await getReceipt(new RpcClient(chain, "scripted"), HASH);
+    const receipt = await getReceipt(chain.host().rpc, HASH);
     if (receipt === undefined) {
       throw new Error("it is not mined");
     }
@@ -62,7 +59,7 @@ describe("who settled a round", () => {
         return hashes.map((transactionHash) => ({ transactionHash }));
       });
       mine(elsewhere, ours);
-      const found = await othersTouchVault(host(), await receiptOf());
+      const found = await othersTouchVault(chain.host(), await receiptOf());
       expect(found).to.equal(touches);
     });
   }
@@ -71,7 +68,7 @@ describe("who settled a round", () => {
     mine(ours);
     const receipt = await receiptOf();
     const other = { ...receipt, hash: OTHER_HASH } as const;
-    expect(await othersTouchVault(host(), other)).to.equal(undefined);
+    expect(await othersTouchVault(chain.host(), other)).to.equal(undefined);
   });
 
   const late: Waiting = { ...ours, to: GUARD, data: "0x12" };
@@ -80,7 +77,7 @@ describe("who settled a round", () => {
   const inBlock = "somebody else had settled the round in block 6.";
   const describeLate = async (): Promise<string> => {
     const [transaction] = entry.transactions;
-    return await describeWhoSettled(host(), entry, {
+    return await describeWhoSettled(chain.host(), entry, {
       ...{ kind: "mined", hash: HASH, receipt: await receiptOf() },
       transaction: { ...transaction, to: GUARD },
     });
@@ -129,7 +126,7 @@ describe("who settled a round", () => {
       chain.effect = nextRound;
       chain.pool.push({ ...theirs, data });
       chain.mine((round) => (block === 7 ? round : nextRound(round)));
-      const found = await settledBeforeNext(host(), OPEN_ROUND, 5, 7);
+      const found = await settledBeforeNext(chain.host(), OPEN_ROUND, 5, 7);
       expect(found).to.equal(block);
     });
   }
