@@ -21,6 +21,12 @@ describe("a block that a node describes", () => {
       baseFeePerGas: 7n,
     });
     expect(await blockOf({ hash: null })).to.include({ hash: undefined });
+    // A pinned block is the same in capitals.
+    const pin = { number: 5, hash: HASH } as const;
+    const hash = HASH.replaceAll("ab", "AB");
+    expect(await getBlock(answering({ ...header, hash }), pin)).to.include({
+      hash,
+    });
     expect(await getGenesisHash(answering(header))).to.equal(HASH);
   });
 
