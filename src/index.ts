@@ -8,6 +8,9 @@ import * as hardhatPlugins from "hardhat/plugins";
 import type { HardhatPlugin } from "hardhat/types/plugins";
 
 import { vaultTasks } from "../tasks/index.js";
+import { configHooks } from "./plugin/config.js";
+import type { ValidateSettings } from "./plugin/config.js";
+import { hreHooks } from "./plugin/lazy-hardhat-vault.js";
 
 export type * from "./type-extensions.js";
 export type * from "./types.js";
@@ -21,13 +24,25 @@ if (!("definePlugin" in hardhatPlugins)) {
   );
 }
 
+/** Hooks as Hardhat takes them from a file of their own. */
+function inPlace<Hooks>(
+  hooks: Hooks,
+): () => Promise<{ default: () => Promise<Hooks> }> {
+  return async () => ({ default: async () => hooks });
+}
+
+async function loadValidation(): Promise<ValidateSettings> {
+  return (await import("./plugin/validate-settings.js")).validateVaultSettings;
+}
+
 const hardhatVault: HardhatPlugin = hardhatPlugins.definePlugin({
   id: "hardhat-vault",
   npmPackage: "hardhat-vault",
   dependencies: () => [import("@nomicfoundation/hardhat-ethers")],
   hookHandlers: {
-    config: () => import("./plugin/config.js"),
-    hre: () => import("./plugin/lazy-hardhat-vault.js"),
+    // Every start runs these two, so they come with what it loads.
+    config: inPlace(configHooks(loadValidation)),
+    hre: inPlace(hreHooks),
     network: () => import("./plugin/network-hooks.js"),
   },
   tasks: vaultTasks,

@@ -55,7 +55,7 @@ interface Decoded {
 const knownErrors = [
   ErrorFragment.from("error Error(string message)"),
   ErrorFragment.from("error Panic(uint256 code)"),
-  ...guardErrors,
+  ...guardErrors(),
   ...IMockErrors__factory.createInterface().fragments,
 ].filter((fragment) => fragment instanceof ErrorFragment);
 

@@ -1,7 +1,7 @@
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
 import { locate, readOrThrow, readTogether } from "../src/client/snapshot.js";
-import { getNextBlock } from "../src/rpc/blocks.js";
+import { getNextTime } from "../src/rpc/blocks.js";
 import { asRecord } from "../src/json.js";
 import { operationEntry, set, queriesOf } from "../src/protocol/index.js";
 import type { Field, ReadOperationName } from "../src/protocol/index.js";
@@ -46,30 +46,34 @@ export function createReadAction(
       const located = await Promise.all(
         queries.map(async (query) => await locate(vault, query)),
       );
-      const [{ values: results, chainId, block: at }, clock] =
+      const reading = readTogether(
+        known?.pinned ?? vault,
+        located,
+        {
+          from,
+          // A pending block cannot be read by its number.
+          blockTag:
+            block === "pending"
+              ? block
+              : (known?.envelope.block.number ?? block),
+        },
+        // The first failure ends the task, also if another read has no answer.
+        readOrThrow,
+      );
+      const [{ values: results, chainId, block: at }, clock = 0] =
         await Promise.all([
-          readTogether(
-            known?.pinned ?? vault,
-            located,
-            {
-              from,
-              // A pending block cannot be read by its number.
-              blockTag:
-                block === "pending"
-                  ? block
-                  : (known?.envelope.block.number ?? block),
-            },
-            // The first failure ends the task, also if another read has no answer.
-            readOrThrow,
-          ),
+          reading,
           // A round ends by the clock, though the newest block may be old.
           operation === "getLatestRoundInfo" && (block ?? "latest") === "latest"
-            ? getNextBlock(vault.rpc)
+            ? getNextTime(
+                vault.rpc,
+                reading.then(({ block: newest }) => newest),
+              )
             : undefined,
         ]);
       const envelope = { network: vault.networkName, chainId, block: at };
       const { timestamp } = envelope.block;
-      const chainTime = Math.max(timestamp, clock?.next.timestamp ?? 0);
+      const chainTime = Math.max(timestamp, clock);
       const age = chainTime - timestamp;
       const shown = results.map((value) => hideInOrder(vault, value));
       const places: Record<string, unknown> = {};

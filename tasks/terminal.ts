@@ -15,6 +15,7 @@ import { asRecord } from "../src/json.js";
 import { groupDigits } from "../src/protocol/index.js";
 import { messageOf } from "../src/rpc/thrown.js";
 import { quoteForeignText } from "../src/redact.js";
+import { loadLogUpdate } from "./load-log-update.js";
 import { cutToWidth } from "./output/render-text.js";
 import { createStyle } from "./output/style.js";
 import type { Output } from "./output/style.js";
@@ -152,7 +153,7 @@ async function createLine(): Promise<ProgressLine> {
     return { show: ignore, hide: ignore, aside, end: ignore };
   }
   // Loaded only for a terminal.
-  const { createLogUpdate } = await import("log-update");
+  const { createLogUpdate } = await loadLogUpdate();
   // Without the size of the terminal, which may be 0 if it is unknown: then log-update
   // would show nothing. A line that is cut needs none.
   const unsized = new Writable({

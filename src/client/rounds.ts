@@ -394,10 +394,12 @@ export async function halve(
 const SELECTOR_DIGITS = 8;
 
 /** First hex digits of the calls that settle: the vault's own, and the guard's. */
-const settlingCalls: readonly string[] = [
-  encodeCall("settleAll", []).data,
-  id("settle(address,address,uint256,uint256,bool,bool,address[])"),
-].map((data) => data.slice(2, 2 + SELECTOR_DIGITS));
+function settlingCalls(): readonly string[] {
+  return [
+    encodeCall("settleAll", []).data,
+    id("settle(address,address,uint256,uint256,bool,bool,address[])"),
+  ].map((data) => data.slice(2, 2 + SELECTOR_DIGITS));
+}
 
 /**
  * True if a transaction of the block settled the vault: it succeeded, and calls
@@ -415,9 +417,10 @@ export async function hasSettlement(
     return false;
   }
   const address = located.address.slice(2).toLowerCase();
+  const calls = settlingCalls();
   const suspects = (await getTransactions(vault.rpc, block)).filter(
     ({ to, data }) =>
-      settlingCalls.some((call) => data.includes(call)) &&
+      calls.some((call) => data.includes(call)) &&
       (to === `0x${address}` || data.includes(address)),
   );
   const receipts = await Promise.all(

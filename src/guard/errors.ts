@@ -1,7 +1,6 @@
 import { ErrorFragment } from "ethers";
 
-/** Errors of RoundGuard.sol, without its code: all that reads reverts needs them. */
-export const guardErrors: readonly ErrorFragment[] = [
+const signatures = [
   "FactoryReverted(bytes reason)",
   "NestedCall()",
   "NotSettler(address caller)",
@@ -13,4 +12,16 @@ export const guardErrors: readonly ErrorFragment[] = [
   "RoundNotSettled()",
   "TokenNotForwarded(address token)",
   "VaultReverted(bytes reason)",
-].map((signature) => ErrorFragment.from(`error ${signature}`));
+];
+
+let parsed: readonly ErrorFragment[] | undefined;
+
+/**
+ * Errors of RoundGuard.sol, without its code: all that reads reverts needs them. Parsed on
+ * first use, since every connection loads this file.
+ */
+export function guardErrors(): readonly ErrorFragment[] {
+  return (parsed ??= signatures.map((signature) =>
+    ErrorFragment.from(`error ${signature}`),
+  ));
+}

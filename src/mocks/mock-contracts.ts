@@ -20,6 +20,7 @@ import {
   MockVaultFactoryArtifact,
 } from "./artifacts.js";
 import type { MockAddresses } from "./deployed-mocks.js";
+import { loadBuildInfo } from "./load-build-info.js";
 
 export const mockArtifacts = {
   underlyingAsset: MockUnderlyingAssetArtifact,
@@ -99,7 +100,7 @@ async function nameInStacks({
     return;
   }
   known.add(context.artifacts);
-  const { buildInfo } = await import("./build-info.js");
+  const { buildInfo } = await loadBuildInfo();
   const { solcVersion, input, output } = asRecord(
     JSON.parse(
       brotliDecompressSync(Buffer.from(buildInfo, "base64")).toString("utf8"),

@@ -18,12 +18,27 @@ import type {
   VaultNetworkUserConfig,
 } from "./config-types.js";
 
-// Hardhat runs these hooks at every start and for every connection with overrides.
-export default async (): Promise<Partial<ConfigHooks>> => ({
-  extendUserConfig,
-  validateUserConfig,
-  resolveUserConfig,
-});
+/** Validates the settings of one network. */
+export type ValidateSettings = (
+  vault: unknown,
+  path: readonly string[],
+) => readonly HardhatUserConfigValidationError[];
+
+/**
+ * Hardhat runs these hooks at every start and for every connection with overrides.
+ *
+ * @param loadValidation Loads zod, which starts without settings do not need.
+ */
+export function configHooks(
+  loadValidation: () => Promise<ValidateSettings>,
+): Partial<ConfigHooks> {
+  return {
+    extendUserConfig,
+    validateUserConfig: async (userConfig) =>
+      await validateUserConfig(userConfig, loadValidation),
+    resolveUserConfig,
+  };
+}
 
 /** Adds the network that forks are made with, unless the user defines it. */
 async function extendUserConfig(
@@ -46,16 +61,15 @@ async function extendUserConfig(
 
 async function validateUserConfig(
   userConfig: HardhatUserConfig,
+  loadValidation: () => Promise<ValidateSettings>,
 ): Promise<HardhatUserConfigValidationError[]> {
   const errors: HardhatUserConfigValidationError[] = [];
   // Not validated yet, so the types may be wrong.
   for (const [name, network] of Object.entries(asRecord(userConfig.networks))) {
     const { vault } = asRecord(network);
     if (vault !== undefined) {
-      // Loads zod, which other starts do not need.
-      const { validateVaultSettings } = await import("./validate-settings.js");
-      const path = ["networks", name, "vault"];
-      errors.push(...validateVaultSettings(vault, path));
+      const validate = await loadValidation();
+      errors.push(...validate(vault, ["networks", name, "vault"]));
     }
   }
   return errors;

@@ -38,6 +38,14 @@ import {
 } from "./addresses.js";
 import type { ConnectionAddresses } from "./addresses.js";
 import type { DeploymentAddresses } from "./deployments.js";
+import {
+  loadDeployMocks,
+  loadDeployments,
+  loadFork,
+  loadSettleAll,
+  loadSigner,
+  loadSimulateSettleAll,
+} from "./on-demand.js";
 import { errorAbisInProject } from "./project-abis.js";
 
 /** The handle that scripts mocks; its `vault` is bound to them. */
@@ -127,9 +135,8 @@ export class HardhatVault extends VaultClient implements VaultHost {
     const { networkConfig } = connection;
     let opened: Promise<DeploymentAddresses> | undefined;
     const { root } = context.config.paths;
-    // Loaded on first use, because it needs zod.
     const openDeployments = async (): Promise<DeploymentAddresses> =>
-      await (opened ??= import("./deployments.js").then(
+      await (opened ??= loadDeployments().then(
         (module) => new module.DeploymentAddresses(rpc, root, instanceName),
       ));
     const deployments =
@@ -205,7 +212,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
    */
   public async settleAll(options: SettleAllOptions = {}): Promise<Settlement> {
     return await withCallerStack(async () => {
-      const { settleAll } = await import("../settlement/settle-all.js");
+      const { settleAll } = await loadSettleAll();
       return (await settleAll(this, options)).settlement;
     });
   }
@@ -239,8 +246,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
   public async simulateSettleAll(
     options: SimulateSettleAllOptions = {},
   ): Promise<Simulation> {
-    const { simulateSettleAll } =
-      await import("../simulation/simulate-settle-all.js");
+    const { simulateSettleAll } = await loadSimulateSettleAll();
     return (await simulateSettleAll(this, options)).simulation;
   }
 
@@ -263,7 +269,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
    * ```
    */
   public async fork(options: ForkOptions = {}): Promise<ForkConnection> {
-    const { fork } = await import("../simulation/fork.js");
+    const { fork } = await loadFork();
     return await fork(this, options);
   }
 
@@ -286,7 +292,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
     options: DeployMocksOptions = {},
   ): Promise<MockVaultHandle> {
     return await withCallerStack(async () => {
-      const { deployMocks } = await import("../mocks/deploy-mocks.js");
+      const { deployMocks } = await loadDeployMocks();
       return await deployMocks(this, options);
     });
   }
@@ -316,7 +322,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
     options: MockAtOptions = {},
   ): Promise<MockVaultHandle> {
     return await withCallerStack(async () => {
-      const { mockAt } = await import("../mocks/deploy-mocks.js");
+      const { mockAt } = await loadDeployMocks();
       return await mockAt(this, role, options);
     });
   }
@@ -357,7 +363,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
 
   /** @internal */
   public async defaultSender(): Promise<string> {
-    const { findSender } = await import("../settlement/signer.js");
+    const { findSender } = await loadSigner();
     return await findSender(this.rpc, this.connection.networkConfig);
   }
 

@@ -53,7 +53,8 @@ export interface LazyHardhatVault extends Pick<
   connect(network?: string | NetworkConnection): Promise<HardhatVault>;
 }
 
-export default async (): Promise<Partial<HardhatRuntimeEnvironmentHooks>> => ({
+/** Hardhat runs this hook at every start. */
+export const hreHooks: Partial<HardhatRuntimeEnvironmentHooks> = {
   created: async (_context, hre) => {
     const getOrCreate = oneAtATime(hre.network);
     hre.vault = lazyVault(
@@ -63,7 +64,7 @@ export default async (): Promise<Partial<HardhatRuntimeEnvironmentHooks>> => ({
       async () => (await getOrCreate()).vault,
     );
   },
-});
+};
 
 type GetOrCreate = (networkName?: string) => Promise<NetworkConnection>;
 

@@ -129,26 +129,47 @@ export async function getGenesisHash(rpc: RpcClient): Promise<string> {
 export async function getNextBlock(
   rpc: RpcClient,
 ): Promise<{ latest: Block; next: NextBlock }> {
+  const { latest, made } = await readNext(rpc, getBlock(rpc));
+  const { hash: _, ...gas } = latest;
+  return { latest, next: { ...gas, number: latest.number + 1, ...made } };
+}
+
+/**
+ * The time of {@link getNextBlock}.
+ *
+ * @param newest The newest block, which the caller is reading.
+ */
+export async function getNextTime(
+  rpc: RpcClient,
+  newest: Promise<BlockInfo>,
+): Promise<number> {
+  return (await readNext(rpc, newest)).made.timestamp;
+}
+
+type MadeNext = Pick<NextBlock, "timestamp"> &
+  Partial<Pick<NextBlock, "baseFeePerGas">>;
+
+async function readNext<Newest extends BlockInfo>(
+  rpc: RpcClient,
+  newest: Promise<Newest>,
+): Promise<{ latest: Newest; made: MadeNext }> {
   const [latest, pending] = await Promise.all([
-    getBlock(rpc),
+    newest,
     // The pending block is optional.
     findBlock(rpc, "pending").catch(fallbackTo<FoundBlock>({})),
   ]);
-  const { hash: _, ...gas } = latest;
-  const number = latest.number + 1;
-  const next = { ...gas, number, timestamp: latest.timestamp + 1 };
   const now = Math.floor(Date.now() / 1_000);
-  const timestamp = Math.max(next.timestamp, now);
-  const read = rpc.parser(BLOCK_METHOD);
-  const made = pendingAfter(next, pending, read) ?? { ...next, timestamp };
-  return { latest, next: made };
+  const made = pendingAfter(latest, pending, rpc.parser(BLOCK_METHOD)) ?? {
+    timestamp: Math.max(latest.timestamp + 1, now),
+  };
+  return { latest, made };
 }
 
 function pendingAfter(
-  next: NextBlock,
+  latest: BlockInfo,
   pending: FoundBlock,
   read: ResponseParser,
-): NextBlock | undefined {
+): MadeNext | undefined {
   const { number, timestamp, stateRoot } = pending;
   try {
     // Nodes of some rollups, and Geth if it makes no blocks, return their newest
@@ -156,10 +177,10 @@ function pendingAfter(
     const isPending =
       number === null ||
       stateRoot === ZeroHash ||
-      read.number(number) >= next.number;
-    const time = Math.max(next.timestamp, read.number(timestamp));
+      read.number(number) > latest.number;
+    const time = Math.max(latest.timestamp + 1, read.number(timestamp));
     const baseFeePerGas = baseFeeOf(pending, read);
-    return isPending ? { ...next, timestamp: time, baseFeePerGas } : undefined;
+    return isPending ? { timestamp: time, baseFeePerGas } : undefined;
   } catch {
     return undefined;
   }

@@ -73,7 +73,7 @@ export function decodeRevertReason(
   }
   const selector = data.slice(0, 10).toLowerCase();
   ownErrors ??= [
-    ...guardErrors,
+    ...guardErrors(),
     ...IMockErrors__factory.createInterface().fragments.filter(
       (fragment) => fragment instanceof ErrorFragment,
     ),

@@ -215,7 +215,7 @@ function explainGuard(
   { from, vault: contract, guard }: SettlementRoute,
   data: string,
 ): Refusal | undefined {
-  const error = guardErrors.find(({ selector }) =>
+  const error = guardErrors().find(({ selector }) =>
     data.toLowerCase().startsWith(selector),
   );
   const values =

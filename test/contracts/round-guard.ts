@@ -58,7 +58,7 @@ describe("RoundGuard", () => {
     const errors = new Interface(RoundGuardArtifact.abi).fragments.filter(
       (fragment) => fragment instanceof ErrorFragment,
     );
-    expect(guardErrors.map((error) => error.format("full"))).to.have.members(
+    expect(guardErrors().map((error) => error.format("full"))).to.have.members(
       errors.map((error) => error.format("full")),
     );
   });

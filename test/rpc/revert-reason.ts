@@ -161,7 +161,7 @@ describe("the reason of a revert", () => {
   });
 
   it("is that of the guard's errors", () => {
-    const [error] = guardErrors.filter(({ inputs }) => inputs.length === 0);
+    const [error] = guardErrors().filter(({ inputs }) => inputs.length === 0);
     expect(decodeRevertReason(String(error?.selector)).text).to.equal(
       `${error?.name}()`,
     );
