@@ -4,12 +4,11 @@ import {
   Contract,
   ContractFactory,
   FunctionFragment,
-  id,
   toBeHex,
 } from "ethers";
 
 import { contractRoles, operations } from "../../src/client/index.js";
-import { MockVaultArtifact, generatedOrder } from "../../src/mocks/index.js";
+import { generatedOrder } from "../../src/mocks/index.js";
 import type { HardhatVault } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { createTestHre } from "../helpers/hre.js";
@@ -162,13 +161,6 @@ describe("VaultMocks.sol, mocks for Solidity tests", function () {
     });
   }
 
-  it("deploy() has no time below zero on a chain whose clock has just begun", async () => {
-    const at = vault.at(await deploy("expired-round"));
-    expect(await at.getLatestRoundInfo()).to.include({
-      ...{ startTime: 0n, endTime: 0n },
-    });
-  });
-
   it("load() loads another scenario, and keeps nothing of the first one", async () => {
     await setTime(NOW);
     const fresh = await answers(await deploy("full-round"));
@@ -284,33 +276,6 @@ describe("VaultMocks.sol, mocks for Solidity tests", function () {
     );
   });
 
-  it("setNeedsPrice(), setReward() and setUnknownOrders() switch off what AsDeployed does", async () => {
-    const { vault: at, trading } = await deploy("as-deployed");
-    const contract = new Contract(
-      String(at),
-      MockVaultArtifact.abi,
-      vault.connection.ethers.provider,
-    );
-    const amount = async (): Promise<unknown> => {
-      const reward: unknown = await contract.getFunction("reward").staticCall();
-      return Reflect.get(Object(reward), "amount");
-    };
-    expect(await amount()).to.equal(68n * 10n ** 18n);
-    await send("setReward", STRANGER, 0n);
-    expect(await amount()).to.equal(0n);
-    await send("nextRound");
-    await send("setNotBeforeEnd", false);
-    expect(await revertOf(send("settle"))).to.equal(
-      encodeError("PriceNotSet()"),
-    );
-    await send("setNeedsPrice", false);
-    await send("settle");
-    const unknown = vault.at({ trading: String(trading) });
-    await expectVaultError(unknown.getOrderInfo(9n), "VAULT_CALL_REVERTED");
-    await send("setUnknownOrders", 0);
-    expect((await unknown.getOrderInfo(9n)).number).to.equal(0n);
-  });
-
   it("every function names deploy() when it is called without it", async () => {
     const others = [
       ...["deploy", "deployChanged", "mocks", "settle", "roundOf", "orderOf"],
@@ -329,48 +294,6 @@ describe("VaultMocks.sol, mocks for Solidity tests", function () {
         "VaultMocks: call deploy first, for example mocks.deploy(Scenario.OpenRound) in setUp",
       );
     }
-  });
-
-  for (const [what, hasLength] of [
-    ["a settled round", true],
-    ["a round without a length", false],
-  ] as const) {
-    it(`nextRound() after ${what} starts the same round as startNextRound()`, async () => {
-      await setTime(NOW);
-      const at = await deploy("settled-round");
-      if (!hasLength) {
-        await send("setTimes", NOW, NOW);
-      }
-      await setTime(NOW + HOUR);
-      await send("nextRound");
-      const solidity = await answers(at);
-      await goBack();
-      await setTime(NOW);
-      const typescript = await vault.deployMocks({ scenario: "settled-round" });
-      if (!hasLength) {
-        const time = BigInt(NOW);
-        await typescript.set({ round: { startTime: time, endTime: time } });
-      }
-      await setTime(NOW + HOUR);
-      await typescript.startNextRound();
-      expect(await answers(typescript.addresses)).to.deep.equal(solidity);
-    });
-  }
-
-  it("nextRound() after a round without an end ends at the greatest time", async () => {
-    const at = vault.at(await deploy("open-round"));
-    const last = 2n ** 256n - 1n;
-    await send("setTimes", 0n, last);
-    await send("nextRound");
-    await send("nextRound");
-    const { startTime, endTime } = await at.getLatestRoundInfo();
-    expect(Number(startTime)).to.equal((await at.block()).timestamp);
-    expect(endTime).to.equal(last);
-    const { address: to } = await at.addressOf("vaultFactory");
-    const data = id("roundsStarted()").slice(0, 10);
-    expect(await request("eth_call", { to, data }, "latest")).to.equal(
-      toBeHex(2n, 32),
-    );
   });
 
   it("settleAll() settles a next round by its own terms until setSettlement()", async () => {

@@ -176,28 +176,6 @@ describe("capture() and deployMocks({ fixture })", () => {
         "UnexpectedTerms(maxVolume: 1, APY: 9, endTime: 3)",
       );
     });
-
-    it("overrides replace values, all failures, and the missing orders of a replay", async () => {
-      await replay(fixture, {
-        overrides: {
-          ...{ failures: [], unknownOrders: "zeros" },
-          pools: { private: { locked: 8n } },
-          margins: { baseMarginAmount: 5n, xMarginAmount: 6n },
-          orders: { 1: { exFee: 123n }, 2: null },
-          generatedOrders: { firstId: 6, lastId: 7 },
-        },
-      });
-      const { pools } = await vault.snapshot();
-      expect(pools).to.have.nested.property("private.locked", 8n);
-      expect(pools).to.have.nested.property("public.locked", 0n);
-      expect(await vault.calMargins({ ...TERMS, APY: 9n })).to.deep.equal({
-        ...{ baseMarginAmount: 5n, xMarginAmount: 6n },
-      });
-      expect((await vault.getOrderInfo(1)).exFee).to.equal(123n);
-      expect((await vault.getOrderInfo(6)).exType).to.equal("ETH-USDT");
-      expect((await vault.getOrderInfo(2)).state).to.equal(0);
-      expect((await vault.getOrderInfo(4)).state).to.equal(0);
-    });
   });
 
   describe("capture()", () => {
@@ -214,36 +192,6 @@ describe("capture() and deployMocks({ fixture })", () => {
         volume: String(420n * 10n ** 18n),
         "orders.1.number": String(2n * 10n ** 18n),
       });
-    });
-
-    it("calls with the client's own sender, at the block of its first call", async () => {
-      const mocks = await vault.deployMocks();
-      await mocks.fail("queryVolume", "closed");
-      const provider = recordCalls(vault.provider);
-      const from = "0x00000000000000000000000000000000000000AA";
-      const client = new VaultClient(provider, mocks.addresses, { from });
-      const { fixture, failed } = await capture(client, { orders: [1n] });
-      expect(failed).to.equal(1);
-      const calls = provider.asked.filter(
-        ({ method }) => method === "eth_call",
-      );
-      // The lens twice, the margins, and the failed call once more.
-      expect(calls.length).to.be.at.least(4);
-      const block = await connection.ethers.provider.getBlock(
-        fixture.block.number,
-      );
-      const pinned = { blockHash: block?.hash, requireCanonical: true };
-      for (const [index, { params }] of calls.entries()) {
-        expect(params[0]).to.have.property("from", from);
-        expect(params[1]).to.deep.equal(index === 0 ? "latest" : pinned);
-      }
-    });
-
-    it("refuses the pending block, whose values are not fixed: VAULT_INVALID_ARGUMENT", async () => {
-      await expectVaultError(
-        capture(vault, { blockTag: "pending" }),
-        "VAULT_INVALID_ARGUMENT",
-      );
     });
 
     for (const [title, isRefused] of [
@@ -293,22 +241,6 @@ describe("capture() and deployMocks({ fixture })", () => {
       expect(fixture["margins"]).to.deep.equal([]);
       expect(asked()).to.have.lengthOf(1);
     });
-  });
-
-  it("a settlement of a replay writes the price that was set, and the number of captured orders", async () => {
-    await vault.deployMocks({ overrides: { round: { settledPrice: 9n } } });
-    const { fixture } = await capture(vault, { orders: [1n, 2n] });
-    await replay(fixture);
-    const { after } = await vault.settleAll();
-    expect(after).to.include({ settledPrice: 9n, settledAmount: 2n });
-  });
-
-  it("deployMocks() over a bare provider finds a fixture from the working folder on", async () => {
-    const mocks = await vault.deployMocks({ overrides: { volume: 161n } });
-    await write((await capture(mocks.vault)).fixture);
-    const fixture = path.relative(process.cwd(), path.join(root, FILE));
-    const { vault: replayed } = await deployMocks(vault.provider, { fixture });
-    expect(await replayed.queryVolume()).to.equal(161n);
   });
 
   it("a replay of a hundred orders is written as code, and failed ones revert", async () => {

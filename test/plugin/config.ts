@@ -5,12 +5,10 @@ import { configVariable } from "hardhat/config";
 import type { HardhatUserConfig } from "hardhat/types/config";
 
 import hardhatVault from "../../src/index.js";
-import { FORK_NETWORK } from "../../src/simulation/fork-network.js";
 import { connectTo, createTestHre, httpNetwork } from "../helpers/hre.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { SECOND, THIRD } from "../helpers/names.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
-import { documentedContracts } from "../helpers/documented-node.js";
 
 const NOWHERE = "http://127.0.0.1:1";
 
@@ -52,11 +50,8 @@ const wrongValues: ReadonlyArray<
   ["maxFeePerGasLimit", /positive bigint in wei/u, 0n, 1],
   ["timeBeforeBumpingFees", /needs maxFeePerGasLimit/u, 1],
   ["instances.usdc.timeBeforeBumpingFees", /needs maxFeePerGasLimit/u, 1],
-  ["maxFeeBumps", /from 0 up/u, -1],
   ["maxHeadAge", /from 1 up, or false/u, 0, true],
-  ["instances", /object/u, ""],
   ["instances.Daily", /name of an instance: lower-case/u, {}],
-  ["instances._", /name of an instance/u, {}],
   [`instances.${"a".repeat(65)}`, /name of an instance/u, {}],
 ];
 
@@ -133,12 +128,9 @@ describe("configuration", () => {
 
   for (const vault of [
     undefined,
-    ofVault(SECOND.toLowerCase()),
     ofVault(configVariable("SOME_ADDRESS")),
     { tokenDecimals: 0, displayDecimals: { "order.openPrice": 77 } },
     { guard: false, maxFeeBumps: 0, maxHeadAge: 1 },
-    { maxFeePerGasLimit: 1n, maxPriorityFeePerGasLimit: 1n },
-    { timeBeforeBumpingFees: 1, maxFeePerGasLimit: 1n },
     { maxFeePerGasLimit: 1n, ...usdc({ timeBeforeBumpingFees: 1 }) },
     { maxHeadAge: false, instances: { "9-_": {}, ["a".repeat(64)]: {} } },
   ]) {
@@ -146,12 +138,6 @@ describe("configuration", () => {
       expect(await validate({ live: { vault } })).to.deep.equal([]);
     });
   }
-
-  it("the plugin leaves networks that are none to Hardhat", async () => {
-    for (const networks of [null, { live: null }]) {
-      expect(await validate(networks)).to.deep.equal([]);
-    }
-  });
 
   it("settings are resolved for networks of both types, and are empty by default", async () => {
     const hre = await createTestHre({
@@ -203,23 +189,6 @@ describe("configuration", () => {
     });
     expect(await of("tokens").guardAddress()).to.equal(undefined);
     expect((await of("guarded").guardAddress())?.address).to.equal(SECOND);
-  });
-
-  it("the folder of a fork's cache is kept, which Hardhat drops, for the network of forks alone", async () => {
-    const network = {
-      type: "edr-simulated",
-      forking: { url: NOWHERE, cacheDir: "/kept" },
-    } as const;
-    const hre = await createTestHre({
-      networks: { [FORK_NETWORK]: network, other: network },
-    });
-    const folderOf = (name: string): unknown =>
-      Reflect.get(
-        Object(Reflect.get(Object(hre.config.networks[name]), "forking")),
-        "cacheDir",
-      );
-    expect(folderOf(FORK_NETWORK)).to.equal("/kept");
-    expect(folderOf("other")).to.not.equal("/kept");
   });
 
   it("a connection fails with VAULT_INVALID_ADDRESS, asks for nothing, and leaves other networks alone, if a checksum is wrong; a start does not", async () => {
@@ -287,21 +256,5 @@ describe("configuration", () => {
         );
       });
     }
-  });
-
-  it("an override of another setting keeps the vault's settings, and one of the vault's is used", async () => {
-    const vault = { contracts: documentedContracts, tokenDecimals: 6 };
-    const hre = await createTestHre({
-      networks: { live: httpNetwork(NOWHERE, { vault }) },
-    });
-    const create = async (override: object) =>
-      await hre.network.create({ network: "live", override });
-    const connection = await create({ timeout: 5 });
-    expect(connection.networkConfig.vault.tokenDecimals).to.equal(6);
-    expect((await connection.vault.addressOf("trading")).address).to.equal(
-      documentedContracts.trading,
-    );
-    const other = await create({ vault: ofVault(SECOND) });
-    expect((await other.vault.addressOf("vault")).address).to.equal(SECOND);
   });
 });

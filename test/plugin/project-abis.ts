@@ -1,7 +1,5 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { mock } from "node:test";
-
 import { expect } from "chai";
 import { Interface } from "ethers";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
@@ -84,18 +82,6 @@ describe("custom errors of the project's contracts", () => {
       expect(await reasonOf()).to.be.oneOf([KNOWN, escaped]);
     });
   }
-
-  it("the custom errors of a connection are looked up in artifacts that are read once", async () => {
-    const read = mock.method(hre.artifacts, "readArtifact");
-    const { vault } = await hre.network.create();
-    const asked = vault.at(mocks.addresses);
-    await expectVaultError(asked.queryVolume(), "VAULT_CALL_REVERTED");
-    const count = read.mock.callCount();
-    await expectVaultError(asked.queryVolume(), "VAULT_CALL_REVERTED");
-    expect(count).to.be.above(0);
-    expect(read.mock.callCount()).to.equal(count);
-    read.mock.restore();
-  });
 
   it("a custom error that no artifact has is shown whole, also if artifacts cannot be read", async () => {
     await writeArtifact("{");

@@ -1,16 +1,14 @@
 import { expect } from "chai";
 import { toQuantity } from "ethers";
-import { configVariable } from "hardhat/config";
 
 import { encodeRevertData } from "../../../src/mocks/index.js";
 import type { HardhatVault } from "../../../src/types.js";
 import { expectVaultError } from "../../helpers/assertions.js";
-import { balanceForAccounts, burnsGas } from "../../helpers/bytecode.js";
+import { burnsGas } from "../../helpers/bytecode.js";
 import { fieldsOf } from "../../helpers/fields.js";
 import { deployTestGuard } from "../../helpers/guard.js";
 import { startHardhatNode } from "../../helpers/hardhat-node.js";
 import { connectTo } from "../../helpers/hre.js";
-import { FIRST } from "../../helpers/names.js";
 import { startRpcServer } from "../../helpers/rpc-server.js";
 import type {
   RecordedRequest,
@@ -24,9 +22,6 @@ import {
   directProvider,
   useProtocol,
 } from "../../helpers/world.js";
-
-/** Sends all that it has to whoever calls. */
-const PAYS_ITS_CALLER = "0x5f5f5f5f47335af100";
 
 const callsSettlement = ({ method, params }: RecordedRequest): boolean =>
   method === "eth_call" && fieldsOf(params[0])["data"] === "0xa015aefe";
@@ -142,13 +137,6 @@ describe("simulateSettleAll with the engine fork", () => {
 
   for (const [title, options, expected, says] of [
     [
-      "without a cap of the chain",
-      { engine: "fork" },
-      // It burns gas, and settles nothing.
-      { status: "not-settled", code: "VAULT_NOT_SETTLED" },
-      /It uses 2\d{7} gas, .*EIP-7825/u,
-    ],
-    [
       "by the rules of osaka",
       { hardfork: "osaka" },
       { status: "reverted", code: "VAULT_OUT_OF_GAS", gasUsed: 16_777_216n },
@@ -196,40 +184,6 @@ describe("simulateSettleAll with the engine fork", () => {
     });
   }
 
-  it("fork starts from the balances of the chain, also of accounts that Hardhat has", async () => {
-    const funds = 123n * 10n ** 18n;
-    await set("Balance", FIRST, toQuantity(funds));
-    const vault = await open();
-    const asked = { engine: "fork", from: FIRST } as const;
-    const { balances } = await vault.simulateSettleAll(asked);
-    expect(balances[0]).to.include({ account: FIRST, before: funds });
-  });
-
-  it("fork reads by itself a contract that refuses a caller with code, and the fee changes no reading", async () => {
-    const { underlyingAsset, vault: address } = chain.protocol.contracts;
-    await set("Code", underlyingAsset, balanceForAccounts(FIRST));
-    await set("Code", address, PAYS_ITS_CALLER);
-    const paid = 10n ** 18n;
-    await set("Balance", address, toQuantity(paid));
-    const vault = await open();
-    const { changes } = await vault.simulateSettleAll({ engine: "fork" });
-    const balance = await chain.provider.getBalance(FIRST);
-    expect(changes).to.deep.include({
-      ...{ reading: "fundingFeeRate.put", field: "fundingFeeRate" },
-      ...{ before: balance, after: balance + paid },
-    });
-  });
-
-  it("fork names the setting of an address that cannot be read: VAULT_CONFIG_VARIABLE", async () => {
-    const trading = configVariable("TEST_UNSET_TRADING");
-    const vault = await open({}, { ...chain.protocol.contracts, trading });
-    const { message } = await expectVaultError(
-      vault.simulateSettleAll({ engine: "fork" }),
-      "VAULT_CONFIG_VARIABLE",
-    );
-    expect(message).to.contain("networks.live.vault.contracts.trading");
-  });
-
   describe("on the state of a past block", () => {
     /** A vault, and a block before the newest. */
     async function openInPast(
@@ -260,23 +214,12 @@ describe("simulateSettleAll with the engine fork", () => {
       };
     }
 
-    it("fork passes on why the simulator refuses the transaction: VAULT_RPC_ERROR", async () => {
-      const { vault, blockNumber } = await openInPast();
-      const { details } = await expectVaultError(
-        vault.simulateSettleAll({ engine: "fork", blockNumber, gas: 100 }),
-        "VAULT_RPC_ERROR",
-      );
-      expect(details["problem"]).to.match(/requires at least/u);
-    });
-
     const readsOfState = [
       ...["eth_call", "eth_getBalance", "eth_getCode", "eth_getStorageAt"],
       ...["eth_getTransactionCount", "eth_simulateV1"],
     ];
     for (const [state, refused, asked, isGuarded] of [
       ["any state", readsOfState, { engine: "fork" }, false],
-      // Some nodes answer code from another database than storage.
-      ["storage", ["eth_getStorageAt"], { engine: "fork" }, false],
       // The settlement is not called then, only executed.
       ["storage", ["eth_getStorageAt"], { hardfork: "prague" }, false],
       ["a guard's code", readsOfState, {}, true],
@@ -295,18 +238,5 @@ describe("simulateSettleAll with the engine fork", () => {
         expect(details["block"]).to.equal(blockNumber);
       });
     }
-
-    it("fork predicts by itself if the node does not finish a call of the settlement, and asks for no archive node", async () => {
-      await set("Code", chain.protocol.contracts.vault, burnsGas(40_000_000));
-      const { vault, blockNumber } = await openInPast();
-      const message = "execution aborted (timeout = 5s)";
-      answerSettlement({ error: { code: -32_000, message } });
-      const simulation = await vault.simulateSettleAll({
-        ...{ engine: "fork", blockNumber },
-      });
-      expect(simulation).to.include({
-        ...{ status: "reverted", code: "VAULT_OUT_OF_GAS" },
-      });
-    });
   });
 });

@@ -62,41 +62,6 @@ describe("simulateSettleAll in process", () => {
     }
   });
 
-  /** Returns the number of the block as every account's balance. */
-  const clockToken = "0x435f5260205ff3";
-
-  it("simulateSettleAll in process subtracts the fee from the sender's balance, and lists no balance of a token that only the block moves", async () => {
-    await world.send("hardhat_setCode", NOBODY, clockToken);
-    const { baseFeePerGas } = await world.block("pending");
-    const { balances, gasUsed } = await world.vault.simulateSettleAll({
-      tokens: [NOBODY],
-    });
-    const [fee, ...ofToken] = balances;
-    const paid = (fee?.before ?? 0n) - (fee?.after ?? 0n);
-    expect(fee?.token).to.equal("native");
-    expect(paid % (gasUsed ?? 0n)).to.equal(0n);
-    expect(Number(paid / (gasUsed ?? 0n))).to.be.within(
-      Number(baseFeePerGas),
-      Number(baseFeePerGas) + 2e9,
-    );
-    expect(ofToken).to.deep.equal([]);
-  });
-
-  for (const [problem, code] of [
-    ["there is no code", "0x"],
-    ["the call reverted", "0xfe"],
-    ["something else than one number", "0x60405ff3"],
-  ] as const) {
-    it(`simulateSettleAll in process refuses a token with code ${code}: VAULT_NOT_A_TOKEN`, async () => {
-      await world.send("hardhat_setCode", NOBODY, code);
-      const error = await expectVaultError(
-        world.vault.simulateSettleAll({ tokens: [NOBODY] }),
-        "VAULT_NOT_A_TOKEN",
-      );
-      expect(error.message).to.include(problem);
-    });
-  }
-
   it("simulateSettleAll in process predicts VAULT_OUT_OF_GAS with less gas than a settlement uses, and settled with what it needs before refunds", async () => {
     const { gasUsed } = await world.vault.simulateSettleAll();
     const used = gasUsed ?? 0n;
@@ -132,16 +97,6 @@ describe("simulateSettleAll in process", () => {
     });
   }
 
-  it("simulateSettleAll in process passes on why the network refuses a gas limit: VAULT_RPC_ERROR", async () => {
-    const { details } = await expectVaultError(
-      world.vault.simulateSettleAll({ gas: 16_777_217 }),
-      "VAULT_RPC_ERROR",
-    );
-    expect(details["problem"]).to.match(
-      /exceeds transaction gas cap of 16777216/u,
-    );
-  });
-
   it("simulateSettleAll in process leaves what a script does to mocks meanwhile", async () => {
     const { connection } = world.vault;
     const mocks = await connection.vault.deployMocks();
@@ -166,21 +121,6 @@ describe("simulateSettleAll in process", () => {
     expect(timestamp - before).to.be.within(0, 20);
   });
 
-  for (const [method, set, field] of [
-    ["evm_setNextBlockTimestamp", 3_333_333_333, "timestamp"],
-    ["hardhat_setNextBlockBaseFeePerGas", "0x77359400", "baseFeePerGas"],
-    ["hardhat_setPrevRandao", `0x${"12".repeat(32)}`, "mixHash"],
-  ] as const) {
-    it(`simulateSettleAll in process leaves what ${method} set for the next block`, async () => {
-      await world.send(method, set);
-      const { status } = await world.vault.simulateSettleAll();
-      expect(status).to.equal("settled");
-      await world.send("evm_mine");
-      const found = (await world.block("latest"))[field];
-      expect(typeof set === "number" ? Number(found) : found).to.equal(set);
-    });
-  }
-
   it("simulateSettleAll in process leaves automatic mining off, and what waits waiting", async () => {
     await world.send("evm_setAutomine", false);
     const waiting = await world.protocol.mocks.vault.setVolume(5);
@@ -197,7 +137,6 @@ describe("simulateSettleAll in process", () => {
 
   for (const [atTime, timed] of [
     ["end", "evm_mine"],
-    ["+1s", "evm_mine"],
     ["+1s", "evm_setNextBlockTimestamp"],
   ]) {
     it(`simulateSettleAll in process refuses if a timed block comes at ${timed}, before the one at ${atTime}: VAULT_MINED_MEANWHILE`, async () => {
@@ -291,12 +230,7 @@ describe("simulateSettleAll in process", () => {
 
   for (const settings of [
     { hardfork: "cancun" },
-    { hardfork: "prague", blockGasLimit: 30_000_000 },
-    { blockGasLimit: false },
-    { transactionGasCap: 5_000_000n },
     { chainType: "op" },
-    { initialBaseFeePerGas: 0, minGasPrice: 0 },
-    { throwOnTransactionFailures: false },
   ] as const) {
     it(`simulateSettleAll in process works on a network with ${Object.entries(settings).join(" and ")}`, async () => {
       const odd = await createWorld(settings);
