@@ -24,10 +24,8 @@ export interface NodeAnswerCase {
     readonly only?: string;
     readonly first?: number;
     readonly after?: boolean;
-    readonly lost?: boolean;
     readonly minedAfter?: number;
     readonly stranger?: "mined";
-    readonly noOverrides?: boolean;
     readonly path?: string;
     readonly timeout?: number;
   };
@@ -48,14 +46,11 @@ export interface NodeAnswerCase {
     readonly without?: "overrides";
     readonly evmNumber?: string;
     readonly beyond?: { code: number; message: string };
-    readonly cut?: true;
-    readonly silent?: true;
   };
   readonly right: string;
   readonly code?: string;
   readonly reason?: string;
   readonly says?: string;
-  readonly saysNot?: string;
   readonly sends?: number;
 }
 
@@ -70,8 +65,6 @@ export interface Asked {
   answered: number;
   /** Requests that sent a transaction. */
   sends: number;
-  /** Hash of the last transaction that was sent. */
-  sent: string | null;
 }
 
 /**
@@ -87,7 +80,7 @@ export function answerAs(
   const node = fetchProvider(upstream);
   const ask = async (method: string, ...params: unknown[]): Promise<unknown> =>
     await node.request({ method, params });
-  const asked: Asked = { answered: 0, sends: 0, sent: null };
+  const asked: Asked = { answered: 0, sends: 0 };
   const methods = [when.method ?? []].flat();
 
   const isChosen = async (exchange: Exchange): Promise<boolean> => {
@@ -143,8 +136,6 @@ export function answerAs(
 
   const beforeSending = async (request: RecordedRequest): Promise<void> => {
     asked.sends += 1;
-    const { hash, nonce } = Transaction.from(String(request.params[0]));
-    asked.sent = hash;
     if (when.minedAfter !== undefined) {
       // The node may be gone by then.
       mineIn(when.minedAfter).catch(() => undefined);
@@ -152,6 +143,7 @@ export function answerAs(
     if (when.stranger === undefined || asked.sends > 1) {
       return;
     }
+    const { nonce } = Transaction.from(String(request.params[0]));
     const wallet = new Wallet(key);
     const { baseFeePerGas } = asRecord(
       await ask("eth_getBlockByNumber", "latest", false),
@@ -176,24 +168,10 @@ export function answerAs(
 
   const handler: RpcHandler = async (exchange) => {
     const { request } = exchange;
-    const { method, params } = request;
-    const isSend = method.startsWith("eth_send");
-    if (isSend) {
+    if (request.method.startsWith("eth_send")) {
       await beforeSending(request);
-      if (when.lost === true && asked.sends === 1) {
-        return { result: asked.sent };
-      }
     }
-    const chosen = await isChosen(exchange);
-    if (
-      when.noOverrides === true &&
-      hasOverrides(method, params) &&
-      !(chosen && answer.without === "overrides")
-    ) {
-      const message = "too many arguments, want at most 2";
-      return { error: { code: -32_602, message } };
-    }
-    if (!chosen) {
+    if (!(await isChosen(exchange))) {
       return undefined;
     }
     asked.answered += 1;
@@ -210,20 +188,13 @@ async function answerTo(
   answer: NodeAnswerCase["answer"],
   ask: (method: string, ...params: unknown[]) => Promise<unknown>,
 ): Promise<RpcReply | undefined> {
-  const { request, response, forward } = exchange;
+  const { request, forward } = exchange;
   const { params } = request;
   if (answer.error !== undefined) {
     return { error: answer.error };
   }
   if ("result" in answer) {
     return { result: answer.result };
-  }
-  if (answer.cut === true) {
-    response.destroy();
-    return "handled";
-  }
-  if (answer.silent === true) {
-    return "handled";
   }
   if (answer.http !== undefined) {
     await answerHttp(exchange, answer.http);

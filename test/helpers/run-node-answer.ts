@@ -1,12 +1,8 @@
-import { JsonRpcProvider } from "ethers";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
-import pLimit from "p-limit";
 
-import { VaultClient } from "../../src/client/index.js";
 import { asRecord } from "../../src/json.js";
 import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
 import { contractRoleNames } from "../../src/protocol/index.js";
-import type { ContractRole } from "../../src/protocol/index.js";
 import type { Settlement } from "../../src/settlement/types.js";
 import { startAnvil } from "./anvil.js";
 import type { ServerProcess } from "./child-process.js";
@@ -16,7 +12,6 @@ import { hreOnLive } from "./hre.js";
 import { answerAs } from "./node-answer.js";
 import type { Asked, NodeAnswerCase } from "./node-answer.js";
 import { startRpcServer } from "./rpc-server.js";
-import { parseDocument, runVaultTask } from "./run-vault-task.js";
 import { devKey } from "./world.js";
 
 const BLOCKS_LATER = 300;
@@ -29,7 +24,6 @@ export interface Lane {
   readonly hre: HardhatRuntimeEnvironment;
   readonly remoteHre: HardhatRuntimeEnvironment;
   readonly project: string;
-  readonly contracts: Readonly<Record<ContractRole, string>>;
   readonly close: () => Promise<void>;
 }
 
@@ -39,7 +33,6 @@ export interface Outcome {
   readonly errors: readonly unknown[];
   readonly settlement?: Settlement;
   readonly asked: Asked;
-  readonly seconds: number;
 }
 
 export async function openLane(): Promise<Lane> {
@@ -60,13 +53,10 @@ export async function openLane(): Promise<Lane> {
     method: "anvil_mine",
     params: [`0x${BLOCKS_LATER.toString(16)}`],
   });
-  // an address for each role
-  const contracts = Object.fromEntries(located) as Lane["contracts"];
-  const vault = { contracts };
+  const vault = { contracts: Object.fromEntries(located) };
   return {
     node,
     project,
-    contracts,
     hre: await hreOnLive(node.url, { vault, accounts: [KEY] }, project),
     remoteHre: await hreOnLive(
       node.url,
@@ -80,47 +70,25 @@ export async function openLane(): Promise<Lane> {
   };
 }
 
-/** Only one task at a time prints to this process's output. */
-const printing = pLimit(1);
-
 /** Runs a case against a server in front of the lane's node. */
 export async function runCase(
   one: NodeAnswerCase,
   lane: Lane,
 ): Promise<Outcome> {
-  const { node, contracts } = lane;
+  const { node } = lane;
   const { when } = one;
-  if (when.do === "round after a settlement") {
+  if (when.do === "snapshot after a settlement") {
     const connection = await lane.hre.network.create("live");
     await connection.vault.settleAll({ pollingInterval: 100 });
     await connection.close();
   }
   const { handler, asked } = answerAs(one, node.url, KEY);
   const server = await startRpcServer({ upstream: node.url, handler });
-  const isRemote = when.stage === "accounts";
-  const hre = isRemote ? lane.remoteHre : lane.hre;
+  const hre = when.stage === "accounts" ? lane.remoteHre : lane.hre;
   const connection = await hre.network.create({
     network: "live",
     override: { url: server.url },
   });
-  const ethers = new JsonRpcProvider(server.url, 31_337, {
-    staticNetwork: true,
-    batchMaxCount: 1,
-    cacheTimeout: -1,
-  });
-  const vault =
-    when.stage === "ethers"
-      ? new VaultClient(
-          {
-            request: async ({ method, params = [] }) => {
-              const result: unknown = await ethers.send(method, [...params]);
-              return result;
-            },
-          },
-          contracts,
-        )
-      : connection.vault;
-  const begin = performance.now();
   const values: unknown[] = [];
   const errors: unknown[] = [];
   const attempt = async (work: () => Promise<unknown>): Promise<void> => {
@@ -131,32 +99,17 @@ export async function runCase(
     }
   };
   try {
-    const cli = async (task: string): Promise<unknown> =>
-      await printing(async () => {
-        const copy = await hreOnLive(
-          server.url,
-          {
-            vault: { contracts },
-            accounts: isRemote ? "remote" : [KEY],
-          },
-          lane.project,
-        );
-        return parseDocument(await runVaultTask(copy, task, { json: true }));
-      });
-    for (const work of worksOf(one, vault, connection.vault, cli)) {
+    for (const work of worksOf(one, connection.vault)) {
       await attempt(work);
     }
-    const seconds = (performance.now() - begin) / 1_000;
     const settlement = values.find(isSettlement);
     return {
       values,
       errors,
       asked,
-      seconds,
       ...(settlement === undefined ? {} : { settlement }),
     };
   } finally {
-    ethers.destroy();
     // First, because closing waits for requests under way.
     await server.stop();
     await connection.close();
@@ -168,13 +121,9 @@ function isSettlement(value: unknown): value is Settlement {
 }
 
 /** Milliseconds that the user allows. */
-function timeoutOf({ when, right }: NodeAnswerCase): number {
+function timeoutOf({ when }: NodeAnswerCase): number {
   if (when.timeout !== undefined) {
     return when.timeout * 1_000;
-  }
-  if (right === "retry-until-deadline-then-error") {
-    // Enough for three attempts on a busy machine.
-    return 10_000;
   }
   // A fork is executed in this process, which may share its processor with others.
   return when.stage === "simulate" || when.stage === "history"
@@ -187,20 +136,17 @@ export const settles = new Set(["text", "send", "receipt", "block", "search"]);
 /** What the user does: the words of `stage` and `do`. */
 function worksOf(
   one: NodeAnswerCase,
-  vault: VaultClient,
-  own: HardhatVault,
-  cli: (task: string) => Promise<unknown>,
+  vault: HardhatVault,
 ): ReadonlyArray<() => Promise<unknown>> {
   const { stage, do: what = stage } = one.when;
   const timeout = timeoutOf(one);
   const snapshot = async () => await vault.snapshot({ timeout });
   const settle = async () =>
-    await own.settleAll({ timeout, pollingInterval: 200 });
+    await vault.settleAll({ timeout, pollingInterval: 200 });
   const simulate = async (blockNumber?: number) =>
-    await own.simulateSettleAll({ timeout, blockNumber });
+    await vault.simulateSettleAll({ timeout, blockNumber });
   const orders = async () =>
     await Array.fromAsync(vault.orders({ ids: [1, 2, 3], timeout }));
-  const rounds = async () => await Array.fromAsync(vault.rounds({ timeout }));
   const works: Readonly<Record<string, ReadonlyArray<() => Promise<unknown>>>> =
     {
       head: [
@@ -211,27 +157,17 @@ function worksOf(
           return { block, ...rest, volumeAtBlock: volume };
         },
       ],
-      history: [rounds, async () => await simulate(8)],
+      history: [
+        async () => await Array.fromAsync(vault.rounds({ timeout })),
+        async () => await simulate(8),
+      ],
       overrides: [snapshot, orders],
       simulate: [simulate],
-      doctor: [async () => await cli("doctor")],
-      "snapshot at block 99999999": [
-        async () => await vault.snapshot({ blockTag: 99_999_999, timeout }),
-      ],
-      round: [async () => await cli("round")],
-      "round after a settlement": [async () => await cli("round")],
+      "snapshot after a settlement": [snapshot],
       orders: [orders],
-      rounds: [rounds],
       any: [snapshot],
       snapshot: [snapshot],
       settle: [settle],
-      minXMargin: [async () => await vault.minXMargin({ timeout })],
-      getFundingFeeRate: [
-        async () => await vault.getFundingFeeRate("call", { timeout }),
-      ],
-      getLatestRoundInfo: [
-        async () => await vault.getLatestRoundInfo({ timeout }),
-      ],
     };
   return (
     works[what] ??

@@ -8,7 +8,7 @@ import { Interface, Wallet } from "ethers";
 import pLimit from "p-limit";
 
 import { VaultError } from "../../src/errors.js";
-import { asRecord, listOf, toJsonValue } from "../../src/json.js";
+import { asRecord, toJsonValue } from "../../src/json.js";
 import type { Settlement } from "../../src/settlement/types.js";
 import type { Simulation } from "../../src/simulation/types.js";
 import { fetchProvider } from "../helpers/fetch-provider.js";
@@ -55,7 +55,7 @@ async function problemOf(
   outcome: Outcome,
   lane: Lane,
 ): Promise<string | undefined> {
-  const { right, code, reason = "", says = "", saysNot, sends } = one;
+  const { right, code, reason = "", says = "", sends } = one;
   const { values, errors, settlement, asked } = outcome;
   const told = [
     ...errors.map((error) => String(asRecord(error)["message"])),
@@ -84,11 +84,6 @@ async function problemOf(
         return isFailure;
       case "error-at-once":
         return isFailure && asked.answered === 1;
-      case "retry-until-deadline-then-error":
-        // Far below the standard time.
-        return isFailure && asked.answered >= 3 && outcome.seconds < 100;
-      case "value-or-error":
-        return isError ? isShown : await isValue();
       case "reverted-with-reason":
         return isError && isShown && codes[0] === "VAULT_CALL_REVERTED";
       case "archive-node-needed":
@@ -114,8 +109,7 @@ async function problemOf(
         return (
           settlement.status === "settled" &&
           (await isOnChain(settlement, lane)) &&
-          (sends === undefined || asked.sends === sends) &&
-          (saysNot === undefined || !told.includes(saysNot))
+          (sends === undefined || asked.sends === sends)
         );
       }
       case "refused":
@@ -130,25 +124,12 @@ async function problemOf(
           settlement.hash !== null &&
           isShown
         );
-      case "settled-or-unconfirmed":
-        return (
-          (settlement?.status === "settled" ||
-            settlement?.status === "unconfirmed") &&
-          (await noncesOf(lane)) <= 1 &&
-          (sends === undefined || asked.sends === sends)
-        );
       case "skip":
         return (
           settlement?.status === "unconfirmed" && told.includes("replaced")
         );
       case "no-signer-error":
         return codes.some((each) => each === code);
-      case "no-signer-warning":
-        return listOf(asRecord(values[0])["checks"]).some(
-          (check) =>
-            asRecord(check)["name"] === "signer" &&
-            asRecord(check)["status"] === "warn",
-        );
       default:
         throw new Error(`right: ${right}`);
     }
