@@ -1,5 +1,4 @@
 import { expect } from "chai";
-import { Wallet, concat, zeroPadValue } from "ethers";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import type { NetworkConnection } from "hardhat/types/network";
 
@@ -10,11 +9,7 @@ import { callMethod } from "../helpers/call-method.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { createTestHre } from "../helpers/hre.js";
 import { NOBODY } from "../helpers/names.js";
-import { devKey } from "../helpers/world.js";
 
-const FORWARDER = "0x00000000000000000000000000000000000f0f0f";
-/** Calls the address in the first word with the bytes after it; succeeds anyhow. */
-const FORWARDER_CODE = "0x602036038060206000376000600082600060006000355af100";
 const GAS = { gasLimit: 1_000_000 };
 
 /** The reasons of reads that fail; "answers" for one that succeeds. */
@@ -59,8 +54,6 @@ describe("fail() with times, in process", () => {
   const readOrder =
     (orderID: number, from?: string) => async (): Promise<unknown> =>
       await vault.getOrderInfo(orderID, { from });
-  const readPool = (pool: "public" | "private") => async (): Promise<unknown> =>
-    await vault.getLPAmountInfo(pool);
 
   it("ends after as many requests, and another fail() has no end", async () => {
     await mocks.fail("queryVolume", "busy", { times: 2 });
@@ -88,31 +81,6 @@ describe("fail() with times, in process", () => {
     expect(await vault.getLatestRoundInfo()).to.include({ settled: true });
   });
 
-  it("counts a transaction that its sender has signed", async () => {
-    const wallet = new Wallet(devKey(1), connection.ethers.provider);
-    await mocks.fail("settleAll", "busy", { from: wallet, times: 1 });
-    const to = mocks.addresses.vault;
-    const { data } =
-      await mocks.contracts.vault.settleAll.populateTransaction();
-    const settle = async (): Promise<unknown> =>
-      await wallet.sendTransaction({ to, data, ...GAS });
-    await expectRevert(settle(), "busy");
-    await settle();
-    expect(await vault.getLatestRoundInfo()).to.include({ settled: true });
-  });
-
-  it("counts a call that a contract makes, also if it catches the failure", async () => {
-    await request("hardhat_setCode", FORWARDER, FORWARDER_CODE);
-    await mocks.fail("settleAll", "busy", { from: FORWARDER, times: 1 });
-    const signer = await connection.ethers.provider.getSigner(0);
-    const to = zeroPadValue(mocks.addresses.vault, 32);
-    const data = concat([to, "0xa015aefe"]);
-    for (const settled of [false, true]) {
-      await signer.sendTransaction({ to: FORWARDER, data, ...GAS });
-      expect(await vault.getLatestRoundInfo()).to.include({ settled });
-    }
-  });
-
   const STRANGERS = { from: NOBODY, times: 1 };
   for (const [title, failures, reads, expected] of [
     [
@@ -134,24 +102,6 @@ describe("fail() with times, in process", () => {
       [2, 1, 1].map((orderID) => readOrder(orderID, NOBODY)),
       ["order", "caller", "answers"],
     ],
-    [
-      "counts no request to the other pool, if one was named",
-      [
-        ["getLPAmountInfo", "dry", { pool: "public" }],
-        ["getLPAmountInfo", "dry", { pool: "private", times: 1 }],
-      ],
-      (["public", "private", "private", "public"] as const).map(readPool),
-      ["dry", "dry", "answers", "dry"],
-    ],
-    [
-      "goes on if another failure of the operation is set",
-      [
-        ["getOrderInfo", "busy", { orderID: 1, times: 1 }],
-        ["getOrderInfo", "every", {}],
-      ],
-      [1, 1].map((orderID) => readOrder(orderID)),
-      ["busy", "every"],
-    ],
   ] as const) {
     it(title, async () => {
       for (const failure of failures) {
@@ -160,42 +110,6 @@ describe("fail() with times, in process", () => {
       expect(await reasons(...reads)).to.deep.equal(expected);
     });
   }
-
-  it("counts no request of another connection", async () => {
-    const other = await hre.network.create();
-    await other.vault.deployMocks();
-    await mocks.fail("queryVolume", "busy", { times: 1 });
-    const elsewhere = async (): Promise<unknown> =>
-      await other.vault.queryVolume();
-    expect(await reasons(elsewhere, elsewhere, readVolume, readVolume)).to.eql([
-      "answers",
-      "answers",
-      "busy",
-      "answers",
-    ]);
-    await other.close();
-  });
-
-  it("counts no read of a block before the failure", async () => {
-    const { number: blockTag } = await vault.block();
-    await request("evm_mine");
-    await mocks.fail("queryVolume", "busy", { times: 1 });
-    const earlier = async (): Promise<unknown> =>
-      await vault.queryVolume({ blockTag });
-    expect(await reasons(earlier, earlier, readVolume, readVolume)).to.eql([
-      ...["answers", "answers", "busy", "answers"],
-    ]);
-  });
-
-  it("ends with deployMocks()", async () => {
-    await mocks.fail("queryVolume", "busy", { times: 1 });
-    await vault.deployMocks({
-      overrides: { failures: [{ operation: "queryVolume", reason: "busy" }] },
-    });
-    expect(await reasons(readVolume, readVolume, readVolume)).to.eql([
-      ...["busy", "busy", "busy"],
-    ]);
-  });
 
   it("goes on after evm_revert, and ends with succeed()", async () => {
     await mocks.fail("queryVolume", "busy", { times: 1 });

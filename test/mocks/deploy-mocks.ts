@@ -80,16 +80,6 @@ describe("places of the mocks", () => {
       );
       expect(details).to.include({ address: lost.addresses.vault });
     });
-
-    it("are all six of `at`: VAULT_CONTRACT_NOT_CONFIGURED", async () => {
-      const incomplete: object = { vault: SECOND };
-      const { details } = await expectVaultError(
-        // JavaScript may pass some
-        vault.deployMocks({ at: incomplete as typeof contracts }),
-        "VAULT_CONTRACT_NOT_CONFIGURED",
-      );
-      expect(details).to.include({ role: "underlyingAsset" });
-    });
   });
 
   describe("of mockAt()", () => {
@@ -113,15 +103,6 @@ describe("places of the mocks", () => {
       });
     });
 
-    it("of an address without code have a round that is open by the clock of the chain", async () => {
-      const empty = vault.at(contracts);
-      await empty.mockAt("vaultFactory");
-      const { timestamp } = await vault.block();
-      const { startTime, endTime } = await empty.getLatestRoundInfo();
-      expect(Number(startTime)).to.be.at.least(timestamp - 2 * 86_400);
-      expect(endTime - startTime).to.equal(7n * 86_400n);
-    });
-
     it("of one contract refuse changes to another one, and replace nothing: VAULT_INVALID_ARGUMENT", async () => {
       await vault.deployMocks({ overrides: distinctState });
       const before = await vault.snapshot();
@@ -135,16 +116,6 @@ describe("places of the mocks", () => {
         'mockAt("privatePool") does not replace the public pool contract, which they change',
       );
       expect(await vault.snapshot()).to.deep.equal(before);
-    });
-
-    it("of trading have the scenario's orders, and those of overrides", async () => {
-      await vault.deployMocks({ scenario: "empty-vault" });
-      await vault.mockAt("trading", {
-        overrides: { orders: { 8: { exFee: 1n } }, unknownOrders: "revert" },
-      });
-      await expectVaultError(vault.getOrderInfo(10), "VAULT_CALL_REVERTED");
-      expect((await vault.getOrderInfo(3)).state).to.equal(2);
-      expect(await vault.getOrderInfo(8)).to.include({ exFee: 1n });
     });
 
     it("are scripted alone: the other contracts are no mocks, VAULT_NOT_A_MOCK", async () => {
@@ -164,14 +135,6 @@ describe("places of the mocks", () => {
         expect(details).to.include({ address: SECOND });
       }
     });
-
-    it("need an address: VAULT_CONTRACT_NOT_CONFIGURED", async () => {
-      const { details } = await expectVaultError(
-        vault.mockAt("trading"),
-        "VAULT_CONTRACT_NOT_CONFIGURED",
-      );
-      expect(details).to.include({ operation: "mockAt()", role: "trading" });
-    });
   });
 
   describe("of connectMocks()", () => {
@@ -184,19 +147,6 @@ describe("places of the mocks", () => {
       await hre.vault.deployMocks();
       await (await connectMocks(hre.vault)).set({ volume: 135n });
       expect(await hre.vault.queryVolume()).to.equal(135n);
-    });
-
-    it("are those of a provider that has a connect(), too, as wallets have", async () => {
-      const { addresses } = await vault.deployMocks();
-      const wallet = {
-        connect: (): never => {
-          throw new Error("it is a provider");
-        },
-        request: vault.provider.request.bind(vault.provider),
-      };
-      const connected = await connectMocks(wallet, addresses);
-      await connected.set({ volume: 136n });
-      expect(await vault.queryVolume()).to.equal(136n);
     });
 
     it("are refused if one is missing, or the mock of another role", async () => {
@@ -277,7 +227,6 @@ describe("mocks on anvil", () => {
 
   for (const [client, shown] of [
     ["Live\u202e/1.0", "Live\\u{202e}/1.0"],
-    [null, "unknown"],
   ] as const) {
     it(`deployMocks() deploys to a node that calls itself ${shown} only with allowLiveNetwork, and replaces no code there`, async () => {
       const live = production(client);
@@ -298,14 +247,4 @@ describe("mocks on anvil", () => {
       expect(await vault.queryVolume()).to.equal(420n * 10n ** 18n);
     });
   }
-
-  it("deployMocks() and mockAt() name a node that cannot be reached, not a live network", async () => {
-    const { vault } = await connectTo("http://127.0.0.1:1");
-    for (const call of [
-      async () => await vault.deployMocks(),
-      async () => await vault.mockAt("vault"),
-    ]) {
-      await expectVaultError(call, "VAULT_NETWORK_UNREACHABLE");
-    }
-  });
 });

@@ -5,11 +5,9 @@ import type {
   MockVaultHandle,
   Settlement,
 } from "../../src/types.js";
-import { expectVaultError } from "../helpers/assertions.js";
 import { connectTo } from "../helpers/hre.js";
 
 const MAX = 2n ** 256n - 1n;
-const WEEK = 7n * 86_400n;
 const SCRIPTED = { settledPrice: 102n, settledAmount: 103n };
 
 describe("rounds of the mocks", () => {
@@ -54,18 +52,6 @@ describe("rounds of the mocks", () => {
       });
     }
 
-    it("writes each later round's strike price if overrides name notBeforeEnd alone", async () => {
-      const overrides = { settlement: { notBeforeEnd: true } };
-      mocks = await vault.deployMocks({ scenario: "expired-round", overrides });
-      await settled();
-      await mocks.startNextRound({
-        strikePrice: 7n,
-        filledVolume: 8n,
-        endTime: 1n,
-      });
-      expect(await settled()).to.deep.equal([7n, 3n]);
-    });
-
     it("keeps a price that is set before if it needs one, and refuses a round without one or below its strike price", async () => {
       const overrides = { settlement: { needsPrice: true } };
       mocks = await vault.deployMocks({ scenario: "expired-round", overrides });
@@ -103,27 +89,6 @@ describe("rounds of the mocks", () => {
         settled: true,
       });
       expect(preview?.differences).to.deep.equal([]);
-    });
-
-    it("pays in any token that the vault has enough of, or reverts with RewardNotPaid", async () => {
-      mocks = await vault.deployMocks({ scenario: "as-deployed" });
-      const { token } = await mocks.contracts.vault.reward();
-      // What another vault pays with, which this one has none of.
-      const other = await vault
-        .at({ vault: "0x00000000000000000000000000000000000a0a0a" })
-        .mockAt("vault", {
-          overrides: { settlement: { reward: { amount: 1n } } },
-        });
-      const foreign = await other.contracts.vault.reward();
-      await mocks.set({
-        settlement: { reward: { token: foreign.token, amount: 5n } },
-      });
-      expect((await vault.settleAll()).reason).to.match(/^RewardNotPaid\(/u);
-      await mocks.set({ settlement: { reward: { token, amount: 5n } } });
-      const { transfers } = await vault.simulateSettleAll();
-      expect(transfers).to.have.nested.property("0.amount", 5n);
-      await mocks.set({ settlement: { reward: null } });
-      expect((await vault.simulateSettleAll()).transfers).to.deep.equal([]);
     });
 
     it("is recorded by settlements(), with its caller, only if it succeeds", async () => {
@@ -181,32 +146,6 @@ describe("rounds of the mocks", () => {
           ...{ startTime, endTime },
         });
       }
-    });
-
-    it("lasts a week if the latest round has no length", async () => {
-      await mocks.startNextRound({ startTime: 60n, endTime: 60n });
-      await mocks.startNextRound({ startTime: 80n, filledVolume: 9n });
-      expect(await vault.getLatestRoundInfo()).to.include({
-        ...{ startTime: 80n, endTime: 80n + WEEK, filledVolume: 9n },
-      });
-    });
-
-    it("reads no round if all terms but filledVolume are given", async () => {
-      await mocks.fail("getLatestRoundInfo", "shut");
-      const terms = {
-        ...{ strikePrice: 1n, APY: 2n, maxVolume: 3n, minDeposit: 4n },
-        startTime: 5n,
-      };
-      await expectVaultError(
-        mocks.startNextRound(terms),
-        "VAULT_CALL_REVERTED",
-      );
-      await mocks.startNextRound({ ...terms, endTime: 6n });
-      await mocks.succeed("getLatestRoundInfo");
-      expect(await vault.getLatestRoundInfo()).to.include({
-        ...terms,
-        ...{ endTime: 6n, filledVolume: 0n, settled: false },
-      });
     });
   });
 });

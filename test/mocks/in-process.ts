@@ -4,7 +4,6 @@ import type { EdrNetworkUserConfig } from "hardhat/types/config";
 import type { NetworkConnection } from "hardhat/types/network";
 
 import type { MockVaultHandle } from "../../src/types.js";
-import { expectRevert } from "../helpers/assertions.js";
 import { createTestHre } from "../helpers/hre.js";
 
 async function connect(
@@ -19,15 +18,10 @@ async function connect(
 
 describe("mocks - in process", () => {
   const awkward: ReadonlyArray<[string, Partial<EdrNetworkUserConfig>]> = [
-    ["no accounts", { accounts: [] }],
-    ["a fixed gas limit", { gas: 100_000n }],
     ["a huge base fee", { initialBaseFeePerGas: 10n ** 18n }],
-    ["small blocks", { blockGasLimit: 100_000n }],
     ["another sender", { from: "0x0000000000000000000000000000000000000bad" }],
     ["mining off", { mining: { auto: false, interval: 0 } }],
     ["failures not thrown", { throwOnTransactionFailures: false }],
-    ["a clock in 1970", { initialDate: "1970-01-02T00:00:00Z" }],
-    ["rules of Istanbul", { hardfork: "istanbul" }],
     ["rules of Osaka", { hardfork: "osaka" }],
     ["a rollup", { chainType: "op" }],
   ];
@@ -74,22 +68,6 @@ describe("mocks - in process", () => {
     const { hash = "" } = pending ?? {};
     const receipt = await ethers.provider.getTransactionReceipt(hash);
     expect(receipt?.blockNumber).to.equal(1);
-  });
-
-  it("contracts send and read as the network's first account", async () => {
-    const { vault, ethers } = await connect();
-    const mocks = await vault.deployMocks();
-    const [first] = await ethers.getSigners();
-    await mocks.contracts.vault.settleAll();
-    const [settlement] = await mocks.settlements();
-    expect(settlement).to.include({ caller: first?.address, blockNumber: 1 });
-    await mocks.fail("queryVolume", "closed", { from: first });
-    await expectRevert(mocks.contracts.vault.queryVolume(), "closed");
-    await mocks.fail("settleAll", "not yet", { from: first });
-    await expectRevert(
-      mocks.contracts.vault.settleAll.estimateGas(),
-      "not yet",
-    );
   });
 
   it("loadFixture() restores the mocks of each fixture, in any order", async () => {

@@ -103,18 +103,4 @@ describe("hundreds of orders of the mocks, in process", () => {
       ...[feeOf(0), feeOf(2), 5n, 0n, feeOf(8), 0n, feeOf(3)],
     ]);
   });
-
-  it("deployMocks() replaces all of them, and evm_revert restores them", async () => {
-    await deploy(ordersOf(from(1)));
-    const { provider } = vault.connection;
-    const snapshot: unknown = await provider.request({
-      method: "evm_snapshot",
-    });
-    await vault.deployMocks();
-    expect(await fees([100])).to.deep.equal([0n]);
-    await deploy(ordersOf(from(1), () => generatedOrder(9n)));
-    expect(await fees([1, 100])).to.deep.equal([feeOf(9), feeOf(9)]);
-    await provider.request({ method: "evm_revert", params: [snapshot] });
-    expect(await fees([1, 100])).to.deep.equal([feeOf(0), feeOf(99)]);
-  });
 });

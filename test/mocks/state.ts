@@ -109,13 +109,6 @@ describe("state of the mocks", () => {
       });
     }
 
-    it("changes one of the margins, which are the same for all terms", async () => {
-      await mocks.set({ margins: { baseMarginAmount: 1n } });
-      expect(await vault.calMargins(TERMS)).to.deep.equal({
-        ...{ baseMarginAmount: 1n, xMarginAmount: 42n },
-      });
-    });
-
     it("sets margins by terms, of which the first that match count, and others revert until margins are set for all", async () => {
       await mocks.set({
         margins: [
@@ -143,16 +136,6 @@ describe("state of the mocks", () => {
       );
       await mocks.set({ margins: { baseMarginAmount: 7n, xMarginAmount: 8n } });
       expect(await xMargin({ APY: 10n })).to.equal(8n);
-    });
-
-    it("of nothing, and of undefined, changes nothing", async () => {
-      const before = await vault.getLatestRoundInfo();
-      await mocks.set({});
-      await mocks.addOrders(new Map());
-      await mocks.set({ round: {}, settlement: {} });
-      const untyped: object = { round: undefined, volume: undefined };
-      await mocks.set(untyped);
-      expect(await vault.getLatestRoundInfo()).to.deep.equal(before);
     });
 
     it("throws the error of a reading that it needs, and sends nothing", async () => {
@@ -183,13 +166,6 @@ describe("state of the mocks", () => {
         ["BTC-USDT", 61_500n * ONE, 1],
         ["BTC-USDT", 72n, 1],
       ]);
-    });
-
-    it("set() adds an order where missing ones revert", async () => {
-      await mocks.set({ unknownOrders: "revert" });
-      await notFound(9);
-      await mocks.set({ orders: { 9: { state: 2 } } });
-      expect(await shown(9)).to.deep.equal([["BTC-USDT", 64_000n * ONE, 2]]);
     });
 
     it("set() keeps an order that fails for another reason, and reads none that it removes", async () => {
@@ -238,16 +214,6 @@ describe("state of the mocks", () => {
         ...{ contractType: 2, state: 2 },
       });
     });
-  });
-
-  it("addOrders() fails for an order that no transaction can store: VAULT_MOCK_SCRIPT_FAILED", async () => {
-    const mocks = await deploy();
-    const order = { ...generatedOrder(1n), exType: "x".repeat(40_000) };
-    await expectVaultError(
-      mocks.addOrders(new Map([[9n, order]])),
-      "VAULT_MOCK_SCRIPT_FAILED",
-    );
-    expect(await shown(9)).to.deep.equal([["", 0n, 0]]);
   });
 
   describe("failures", () => {
@@ -317,16 +283,6 @@ describe("state of the mocks", () => {
       await vault.getOrderInfo(2n, { from: NOBODY });
       await expectVaultError(vault.calMargins(TERMS), "VAULT_CALL_REVERTED");
       await vault.calMargins({ ...TERMS, APY: 7n });
-    });
-
-    it("set({ failures }) adds to those that are set", async () => {
-      await mocks.fail("queryVolume", "one");
-      await mocks.set({
-        failures: [{ operation: "minXMargin", reason: "two" }],
-      });
-      const { volume, minXMargin } = await vault.snapshot();
-      expect(volume).to.have.nested.property("error.details.reason", "one");
-      expect(minXMargin).to.have.nested.property("error.details.reason", "two");
     });
   });
 });

@@ -65,24 +65,9 @@ describe("addresses of a vault", () => {
       ...(["publicPool", "contracts.publicPool"] as const),
     ],
     [
-      "an instance of a vault with another address",
-      (vault) => vault.at({ vault: SECOND }).instance("daily"),
-      ...(["vault", `${ofDaily}.vault`] as const),
-    ],
-    [
-      "at() with undefined",
-      (vault) => vault.at({ vault: SECOND, trading: undefined }),
-      ...(["trading", "contracts.trading"] as const),
-    ],
-    [
       "at() after at() of another contract",
       (vault) => vault.at({ vault: SECOND }).at({ trading: THIRD }),
       ...(["vault", "at()"] as const),
-    ],
-    [
-      "at() of an instance",
-      (vault) => vault.instance("daily").at({ vault: SECOND }),
-      ...(["vaultFactory", `${ofDaily}.vaultFactory`] as const),
     ],
   ];
   for (const [title, of, role, wanted] of cases) {
@@ -101,16 +86,6 @@ describe("addresses of a vault", () => {
     });
   });
 
-  it("hre.vault has the addresses of connection.vault", async () => {
-    for (const vault of [
-      hre.vault.at({ vault: SECOND }).at({ trading: THIRD }),
-      await hre.vault.at({ vault: SECOND }).connect(),
-      plain.at({ vault: SECOND }),
-    ]) {
-      expect((await vault.addressOf("vault")).address).to.equal(SECOND);
-    }
-  });
-
   it("an instance names itself, and is the same object each time", async () => {
     const daily = named.instance("daily");
     expect(named.instance("daily")).to.equal(daily);
@@ -121,13 +96,6 @@ describe("addresses of a vault", () => {
       daily.at({}).instanceName,
       daily.instance("none").instanceName,
     ]).to.deep.equal(["named", undefined, "daily", "none"]);
-  });
-
-  it("an instance of a vault whose operation has ended sends nothing more", async () => {
-    const signal = AbortSignal.abort("enough");
-    const read = named.withOptions({ signal }).instance("daily").queryVolume();
-    const [end] = await Promise.allSettled([read]);
-    expect(end).to.deep.equal({ status: "rejected", reason: "enough" });
   });
 
   for (const name of ["Daily", "constructor"]) {

@@ -1,4 +1,4 @@
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 
 import { expect } from "chai";
@@ -108,51 +108,6 @@ describe("vault-deployments: addresses that deploy-mocks wrote", () => {
     );
   });
 
-  it("a deployment file is checked once for several addresses", async () => {
-    await leave(deployment);
-    const vault = await open();
-    await Promise.all([
-      vault.addressOf("vault"),
-      vault.addressOf("trading"),
-      vault.at({ vault: SECOND }).addressOf("publicPool"),
-    ]);
-    const methods = server.requests.map(({ method }) => method);
-    await vault.addressOf("vault");
-    expect(server.requests).to.have.lengthOf(methods.length);
-    expect(methods.toSorted()).to.deep.equal([
-      ...["eth_chainId", "eth_getBlockByNumber"],
-      ...Array.from({ length: 6 }, () => "eth_getCode"),
-    ]);
-  });
-
-  it("a read with a timeout throws VAULT_RPC_TIMEOUT while the node does not answer which chain it is", async () => {
-    await leave(deployment);
-    const vault = await open();
-    const { handler } = server;
-    server.handler = (exchange) =>
-      exchange.request.method === "eth_chainId" ? "handled" : handler(exchange);
-    const reads = [
-      vault.queryVolume({ timeout: 50 }),
-      vault.snapshot({ timeout: 50 }),
-      vault.orders({ firstId: 1, lastId: 2, timeout: 50 }).next(),
-    ];
-    await Promise.all(
-      reads.map(async (read) => {
-        await expectVaultError(read, "VAULT_RPC_TIMEOUT");
-      }),
-    );
-    server.handler = handler;
-  });
-
-  it("VAULT_CONTRACT_NOT_CONFIGURED no longer names a deployment file that was removed", async () => {
-    await leave(deployment);
-    codeless = documentedContracts.vault;
-    const vault = await open();
-    expect(await hintOf(vault)).to.contain("1-abababab.json");
-    await rm(file());
-    expect(await hintOf(vault)).to.not.contain("1-abababab.json");
-  });
-
   const otherChain = "belongs to another chain";
   for (const [name, arrange, says] of [
     [
@@ -202,16 +157,10 @@ describe("vault-deployments: addresses that deploy-mocks wrote", () => {
       ["13-abababab.json"],
       /^For a local node/u,
     ],
-    ["of an instance", ["1-abababab-daily.json"], /^For a local node/u],
     [
       "of another chain with this id",
       ["1-eeeeeeee.json"],
       /^vault-deployments\/1-eeeeeeee\.json belongs to another chain/u,
-    ],
-    [
-      "of two other chains with this id",
-      ["1-eeeeeeee.json", "1-dddddddd.json"],
-      /^vault-deployments\/1-dddddddd\.json, vault-deployments\/1-eeeeeeee\.json belong to other chains/u,
     ],
   ] as const) {
     it(`a deployment file ${title} is not used, and the hint names it if it can be meant`, async () => {
@@ -243,15 +192,6 @@ describe("vault-deployments: addresses that deploy-mocks wrote", () => {
     ] as const) {
       expect(await hintOf(vault.instance(name))).to.contain(hint);
     }
-  });
-
-  it("a read fails with VAULT_CONTRACT_NOT_CONFIGURED if the genesis of a deployment file was never known", async () => {
-    genesis = null;
-    const store = await (await open()).deployments?.();
-    expect(await store?.save(deployment)).to.equal(
-      "vault-deployments/1-unknown.json",
-    );
-    await hintOf(await open());
   });
 
   it("a deployment is saved whole, and used at once by the same vault and by new ones", async () => {

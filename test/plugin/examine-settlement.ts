@@ -112,22 +112,6 @@ describe("what doctor finds out of a signer", () => {
     expect(node.count("eth_simulateV1")).to.equal(1);
   });
 
-  it("examineSigner() warns of the balance and of the settlement if the node returns no block", async () => {
-    const node = new ScriptedNode();
-    node.on("eth_getBlockByNumber", () => {
-      throw Object.assign(new Error("not now"), { code: -32_000 });
-    });
-    const checks = await examine(node);
-    expect(outline(checks)).to.deep.equal([
-      ...["signer ok", "balance warn", "settlement warn"],
-    ]);
-  });
-
-  it("examineSigner() does not try a settlement without an address of the vault", async () => {
-    const checks = await examine(undefined, undefined, {});
-    expect(outline(checks)).to.deep.equal(["signer ok", "balance ok"]);
-  });
-
   it("examineSigner() warns of an account that the node does not have, and tries a settlement as the one that --from names", async () => {
     const node = new ScriptedNode();
     node.on("eth_accounts", () => []);
@@ -237,17 +221,4 @@ describe("what doctor finds out of a guard", () => {
       expect(guard.detail).to.include(detail);
     });
   }
-
-  it("examineSigner() tries a settlement through a guard with all the gas of a block", async () => {
-    const node = nodeOf(closed);
-    const { gasLimit } = fieldsOf(
-      await node.answerTo("eth_getBlockByNumber", ["latest", false]),
-    );
-    await examine(node);
-    const calls = node.asked
-      .filter(({ method }) => method === "eth_call")
-      .map(({ params }) => fieldsOf(params[0]))
-      .filter(({ to }) => to === GUARD);
-    expect(calls.map(({ gas }) => gas)).to.include(gasLimit);
-  });
 });

@@ -159,20 +159,6 @@ describe("the state of one block", () => {
     expect(server.bodies.flat()).to.have.length(1);
   });
 
-  it("a value that prefetch() gets an error for is asked for by who waits for it", async () => {
-    let isFetching = true;
-    server.handler = (exchange) =>
-      isFetching && exchange.request.method === "eth_getBalance"
-        ? out
-        : answerOf(exchange);
-    const cache = await open();
-    const fetched = cache.prefetch([balanceCall]).then(() => {
-      isFetching = false;
-    });
-    expect(await balance(cache)).to.equal("0x07");
-    await fetched;
-  });
-
   it("a value that prefetch() waits for in vain is asked for by who needs it", async () => {
     let release = (): void => undefined;
     const held = new Promise<void>((resolve) => {

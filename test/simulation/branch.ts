@@ -87,24 +87,10 @@ describe("reads of one branch of the chain", () => {
     expect(await read()).to.deep.equal({ result: "0x7" });
   });
 
-  it("two values are asked for again if the node has the block for one of them alone", async () => {
-    const { handler } = server;
-    // In a batch, and alone.
-    let misses = 2;
-    server.handler = (exchange) =>
-      exchange.request.method === "eth_getCode" && misses-- > 0
-        ? notFound
-        : handler(exchange);
-    expect(await branch.read([balance, code])).to.deep.equal([
-      ...[{ result: "0x7" }, { result: "0x7" }],
-    ]);
-  });
-
   for (const refusal of [
     badParams,
     // Wrong parameters are no missing block, in any words.
     { error: { code: -32_602, message: "header not found" } },
-    { error: { code: -32_000, message: "invalid block parameter" } },
   ]) {
     it(`state is asked for by number, with the header in the same request, of a node that refuses a hash with ${refusal.error.code} "${refusal.error.message}"`, async () => {
       byHash = () => refusal;
@@ -144,10 +130,7 @@ describe("reads of one branch of the chain", () => {
 
   for (const [method, ...params] of [
     ["eth_getBlockByNumber", BELOW, true],
-    ["eth_getBlockReceipts", BELOW],
     ["eth_getLogs", {}],
-    ["eth_getTransactionByHash", id("1")],
-    ["eth_getTransactionReceipt", id("1")],
     ["eth_feeHistory", "0x1", BELOW, []],
     ["eth_getBalance", ACCOUNT, BELOW],
   ] as const) {
@@ -192,12 +175,5 @@ describe("reads of one branch of the chain", () => {
     chain = () => ({ result: null });
     const { details } = await expectVaultError(read(), "VAULT_BLOCK_NOT_FOUND");
     expect(details).to.include({ network: "live", block: NUMBER });
-  });
-
-  it("a read passes on what the node answers to its request for the header", async () => {
-    byHash = () => badParams;
-    chain = () => ({ error: { code: -32_000, message: "not today" } });
-    const { details } = await expectVaultError(read(), "VAULT_RPC_ERROR");
-    expect(details["problem"]).to.equal("not today");
   });
 });

@@ -53,12 +53,6 @@ const cases: ReadonlyArray<
   ],
   ["moves native currency", "NativeVault", "settled", { sender: 2 }],
   ["is for accounts without code", "NoContractsVault", "settled"],
-  [
-    "is for contracts",
-    "ContractsOnlyVault",
-    "reverted",
-    { reason: /for contracts only/u },
-  ],
   ["opens the next round", "RollingVault", "settled"],
   [
     "settles in batches",
@@ -68,8 +62,6 @@ const cases: ReadonlyArray<
   ],
 
   ["does nothing", "IdleVault", "not-settled", { reason: unsettled }],
-  ["swallows failures", "SwallowingVault", "settled", { orders: 20 }],
-  ["wants a gas price", "PaidVault", "settled"],
   [
     "wants no gas price",
     "UnpaidVault",
@@ -81,12 +73,6 @@ const cases: ReadonlyArray<
     "UntouchedVault",
     "reverted",
     { sender: 5, reason: /^the sender has paid/u },
-  ],
-  [
-    "wants a sender who has paid for gas",
-    "TouchedVault",
-    "settled",
-    { sender: 5 },
   ],
 ];
 
@@ -178,28 +164,6 @@ describe("every engine predicts what a settlement then does", () => {
       });
     }
 
-    it(`${engine} predicts what a vault does that wants a base fee, or says that it cannot`, async () => {
-      const { vault } = await stage.deploy("BaseFeeVault");
-      const outcome = await stage
-        .simulate(vault)
-        .then(({ status, reason }) => `${status}: ${reason ?? ""}`, String);
-      expect(outcome).to.match(
-        {
-          // anvil has none in eth_simulateV1, and Hardhat's simulator none in eth_call.
-          simulateV1: /^not-settled: .* accepts a call .* not known/u,
-          fork: /the node accepts the call, and Hardhat's simulator refuses it/u,
-          "in-process": /^settled: $/u,
-        }[engine],
-      );
-    });
-
-    it(`${engine} predicts reverted with VAULT_CALL_REVERTED for a vault with an assert of before Solidity 0.8`, async () => {
-      const { vault } = await stage.deploy("InvalidVault");
-      const { status, code, reason } = await stage.simulate(vault);
-      expect([status, code]).to.deep.equal(["reverted", "VAULT_CALL_REVERTED"]);
-      expect(reason).to.match(/^invalid opcode, as of an assert/u);
-    });
-
     it(`${engine} lists no payment that fails inside`, async () => {
       const { vault } = await stage.deploy("FailingPaymentVault");
       const { status, transfers, notes } = await stage.simulate(vault);
@@ -215,22 +179,6 @@ describe("every engine predicts what a settlement then does", () => {
       const { changes } = await stage.simulate(vault, { atTime: "+1h" });
       const readings = changes.map(({ reading }) => reading);
       expect(readings).to.include("round").and.not.include("volume");
-    });
-
-    it(`${engine} leaves the balance of a sender without money as it is, and notes the fee that it cannot pay`, async () => {
-      const { vault } = await stage.deploy("SilentVault");
-      const from = getAddress(`0x${"00".repeat(18)}beef`);
-      const set =
-        engine === "in-process" ? "hardhat_setBalance" : "anvil_setBalance";
-      await stage.send(set, from, "0x3e8");
-      const { status, balances, notes } = await stage.simulate(vault, { from });
-      expect({ status, balances }).to.deep.equal({
-        status: "settled",
-        balances: [],
-      });
-      expect(notes.join(" ")).to.match(
-        /cannot pay for gas: it has 1000 wei, and the fee is \d+ wei/u,
-      );
     });
 
     it(`${engine} notes for a sender with code, not for one that delegates, that another account sends the transaction`, async () => {

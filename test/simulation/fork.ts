@@ -4,7 +4,6 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 
 import { expect } from "chai";
-import { configVariable } from "hardhat/config";
 import type { HardhatUserConfig } from "hardhat/types/config";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
@@ -92,49 +91,11 @@ describe("vault.fork()", () => {
     expect((await vault.getLatestRoundInfo()).settled).to.equal(false);
   });
 
-  it("vault.fork() forks an OP chain by Hardhat's newest hardfork of such chains", async () => {
-    const { vault } = await connect({ chainType: "op" });
-    const fork = await open(vault);
-    expect(fork.chainType).to.equal("op");
-    expect((await fork.vault.getLatestRoundInfo()).settled).to.equal(false);
-  });
-
-  it("vault.fork() calls contracts at its block by the hardfork history that the user configured, else by the newest rules, and leaves Hardhat's description of the chain", async () => {
-    const contract = `0x${"5f".repeat(20)}`;
-    // PUSH0, which london does not have.
-    await chain.provider.send("anvil_setCode", [contract, "0x5f5ff3"]);
-    const hardforkHistory = { london: { blockNumber: 0 } };
-    for (const [history, fails] of [
-      [{}, false],
-      [{ hardforkHistory }, true],
-    ] as const) {
-      const { hre, vault } = await connect({}, node.url, {
-        chainDescriptors: { [CHAIN_ID]: { name: "Mine", ...history } },
-      });
-      const descriptors = hre.config.chainDescriptors;
-      const before = descriptors.get(BigInt(CHAIN_ID));
-      const fork = await open(vault);
-      const answer: unknown = await fork.provider
-        .request({ method: "eth_call", params: [{ to: contract }, "latest"] })
-        .catch(() => "failed");
-      expect(answer).to.equal(fails ? "failed" : "0x");
-      expect(descriptors.get(BigInt(CHAIN_ID))).to.equal(before);
-    }
-  });
-
   it("vault.fork() throws VAULT_FORK_NETWORK_TAKEN if the configuration has another network named vaultFork", async () => {
     const { vault } = await connect({}, node.url, {
       networks: { vaultFork: httpNetwork(chain.url) },
     });
     await expectVaultError(vault.fork(), "VAULT_FORK_NETWORK_TAKEN");
-  });
-
-  it("vault.fork() mines by itself, whatever vaultFork is set to", async () => {
-    const mining = { auto: false, interval: 10_000 };
-    const { vault } = await connect({}, node.url, {
-      networks: { vaultFork: { type: "edr-simulated", mining } },
-    });
-    expect(await settle(await open(vault))).to.equal(SETTLED_PRICE);
   });
 
   it("vault.fork() takes the hardfork that it is given, and its upstream's block gas limit", async () => {
@@ -259,14 +220,6 @@ describe("vault.fork()", () => {
     for (const fork of forks) {
       expect((await fork.vault.getLatestRoundInfo()).settled).to.equal(false);
     }
-  });
-
-  it("a fork works without warming if an address cannot be read", async () => {
-    const trading = configVariable("TEST_UNSET_TRADING");
-    const contracts = { ...chain.protocol.contracts, trading };
-    const { vault } = await connect({ vault: { contracts } });
-    const fork = await open(vault);
-    expect((await fork.vault.getLatestRoundInfo()).settled).to.equal(false);
   });
 
   it("a fork of a past block keeps its state on disk, so that the next one asks for none, and a fork of the newest block does not", async () => {
@@ -431,18 +384,6 @@ describe("vault.fork()", () => {
     await expectVaultError(vault.fork(), "VAULT_RPC_TIMEOUT");
   });
 
-  it("vault.fork() throws VAULT_NETWORK_UNREACHABLE if the node closes the connection while the fork is made", async () => {
-    const { vault } = await connect();
-    node.handler = ({ request: { method }, response }) => {
-      if (method !== "eth_getTransactionCount") {
-        return undefined;
-      }
-      response.destroy();
-      return "handled";
-    };
-    await expectVaultError(vault.fork(), "VAULT_NETWORK_UNREACHABLE");
-  });
-
   describe("behind a proxy of the environment", () => {
     const names = ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
     const all = [...names, "NO_PROXY", "no_proxy"];
@@ -465,7 +406,6 @@ describe("vault.fork()", () => {
     });
 
     for (const set of [
-      { HTTP_PROXY: "" },
       { all_proxy: "proxy", no_proxy: "b.org" },
       { http_proxy: "proxy", NO_PROXY: "a.org", no_proxy: "b.org" },
     ]) {

@@ -372,16 +372,6 @@ describe("a simulation through a guard", () => {
     );
   });
 
-  it("the guard's balances come after those of sender and contracts", async () => {
-    const node = new ScriptedNode();
-    const after = { [FACTS.senderBalance + 6]: BALANCE + 1n };
-    changeFacts(node, { after });
-    const { balances } = await simulateGuarded(node);
-    expect(balances.map(({ account }) => account)).to.deep.equal([
-      ...[SETTLER, GUARD],
-    ]);
-  });
-
   it("the reason is the guard's own", async () => {
     const node = new ScriptedNode();
     changeSettlement(node, {
@@ -390,14 +380,6 @@ describe("a simulation through a guard", () => {
     });
     expect(await simulateGuarded(node)).to.include({
       ...{ status: "reverted", code: "VAULT_WOULD_NOT_SETTLE" },
-    });
-  });
-
-  it("the guard is named also if there is nothing to do", async () => {
-    const node = new ScriptedNode();
-    node.rounds = node.rounds.map(settledRound);
-    expect(await simulateGuarded(node)).to.include({
-      ...{ status: "nothing-to-do", guard: GUARD },
     });
   });
 });

@@ -32,7 +32,6 @@ describe("symbol and decimals of a token", () => {
     [text(`${longest}B`), word(77), { symbol: longest, decimals: 77 }],
     [text(""), word(78), { symbol: null, decimals: null }],
     ["0x1234", "0x06", { symbol: null, decimals: null }],
-    [undefined, undefined, { symbol: null, decimals: null }],
   ] as const) {
     it(`describeTokens() returns ${JSON.stringify(described)} if the decimals are ${String(decimals)}`, async () => {
       const node = new ScriptedNode({
@@ -84,13 +83,6 @@ describe("transfers in logs and traces", () => {
       expect(transfersIn(logs)?.length).to.equal(count);
     });
   }
-
-  it("transfersIn() takes a log of native currency in upper case for one", () => {
-    const logs = [{ ...log, address: `0x${"E".repeat(40)}` }];
-    expect(transfersIn(logs)?.map(({ token }) => token)).to.deep.equal([
-      "native",
-    ]);
-  });
 
   it("nativeTransfersOf() finds the calls of a trace that move value", () => {
     const call = { type: "CALL", from: FROM, to: TO, value: "0x5" };

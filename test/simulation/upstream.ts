@@ -3,7 +3,6 @@ import { expect } from "chai";
 import { Redactor } from "../../src/redact.js";
 import { Upstream } from "../../src/simulation/upstream.js";
 import type { UpstreamCall } from "../../src/simulation/upstream.js";
-import { expectVaultError } from "../helpers/assertions.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
 
@@ -62,19 +61,6 @@ describe("requests of a fork to its node", () => {
     expect(sent()).to.deep.equal([["a", "b", "c"]]);
   });
 
-  it("a call goes alone, and a result that the node leaves out is null", async () => {
-    server.handler = () => ({ result: undefined });
-    expect(await upstream.ask(named("a"))).to.deep.equal({
-      answers: [{ result: null }],
-      isOneRequest: true,
-    });
-    expect(await upstream.ask([])).to.deep.equal({
-      answers: [],
-      isOneRequest: true,
-    });
-    expect(sent()).to.deep.equal([["a"]]);
-  });
-
   it("calls that a batch answers with an error are asked again, each alone, if the first of them then passes", async () => {
     server.handler = ({ request: { id, method }, isBatch }) =>
       isBatch && Number(id) > 0 ? out : { result: method };
@@ -124,26 +110,6 @@ describe("requests of a fork to its node", () => {
     server.clear();
     await upstream.ask(many(12));
     expect(sizes()).to.deep.equal([10, 2]);
-  });
-
-  it("a batch that is refused with HTTP status 403 is not cut", async () => {
-    server.batch = () => 403;
-    const error: unknown = await upstream
-      .ask(named("a", "b", "c"))
-      .catch((thrown: unknown) => thrown);
-    expect(error).to.be.instanceOf(Error);
-    expect(server.bodies).to.have.length(1);
-  });
-
-  it("a batch that is not answered in time is not cut", async () => {
-    await upstream.close();
-    upstream = connect(100);
-    server.handler = async () => await new Promise(() => undefined);
-    await expectVaultError(
-      upstream.ask(named("a", "b", "c")),
-      "VAULT_RPC_TIMEOUT",
-    );
-    expect(new Set(sizes())).to.deep.equal(new Set([3]));
   });
 
   it("calls go alone after a batch in which the node limited the rate, and optional ones no more", async () => {

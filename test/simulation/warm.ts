@@ -127,14 +127,6 @@ describe("warming of a fork", () => {
     ]);
   });
 
-  it("warm() ends if the node answers each batch with HTTP status 429, and asks for nothing alone", async () => {
-    server.batch = () => 429;
-    const many = { ...plan, calls: Array(9).fill(plan.calls[0]) };
-    await warm(cache, NUMBER, many).catch(String);
-    expect(server.bodies.every(({ length }) => length > 1)).to.equal(true);
-    expect(server.bodies).to.have.length.below(5);
-  });
-
   it("planForFork() has the reads, the settlement as the network's from, the calls as their from, else as the sender of reads, and Hardhat's coinbase, the sender of reads and ArbSys", async () => {
     const from = SETTLER.toLowerCase();
     const host = hostOn(new ScriptedNode(), { settings: { from } });

@@ -15,7 +15,7 @@ import type {
 } from "../helpers/scripted-contracts.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
 import { keysOf } from "../helpers/keys-of.js";
-import { FACTS, changeFacts, simulateOn } from "../helpers/simulate-on.js";
+import { simulateOn } from "../helpers/simulate-on.js";
 
 const word = (value: unknown): string =>
   Number(value).toString(16).padStart(64, "0");
@@ -44,7 +44,7 @@ const answers =
     const step = phase === "after" ? 1 : 0;
     if (name === "getOrderInfo") {
       const exType = Buffer.from(step === 1 ? "\u001b[2J,=1" : "BTC-USDT");
-      const order = { exType, contractType: 1 + step, state: 2 - step };
+      const order = { exType, state: 2 - step };
       return { reverted: false, data: orderWords(order) };
     }
     const first = Number(`0x${to.slice(-1)}${data.slice(-1)}`) * 1_000;
@@ -108,7 +108,6 @@ describe("readings of a simulation", () => {
     ]);
     expect(changesOf(simulation, "orders.7")).to.deep.equal([
       ["exType", "BTC-USDT", "\u001b[2J,=1"],
-      ["contractType", 1, 2],
       ["state", 2, 1],
     ]);
   });
@@ -146,7 +145,6 @@ describe("readings of a simulation", () => {
 
   for (const [ids, failures, listed, note] of [
     [[10, 9, 100], {}, ["orders.10", "orders.9", "orders.100"], undefined],
-    [[8, 7, 8], {}, ["orders.8", "orders.7"], undefined],
     [[7, 8], twice("getOrderInfo 8", "0x"), ["orders.7"], "1 of 2"],
     [
       [8, 7],
@@ -197,40 +195,6 @@ describe("readings of a simulation", () => {
       expect(simulation.notes.some(isUnreadable)).to.equal(isNoted);
     });
   }
-
-  it("simulateSettleAll predicts not-settled and notes that the round cannot be read if it is open after the settlement, and could not be read before", async () => {
-    const open = `0x${word(1).repeat(9)}${word(0)}`;
-    const node = new ScriptedNode({
-      codeOf: () => "0x01",
-      answerOf: (call) =>
-        call.data === operations.getLatestRoundInfo.selector
-          ? {
-              reverted: call.phase === "before",
-              data: call.phase === "before" ? "0x" : open,
-            }
-          : answers()(call),
-    });
-    const { status, notes } = await simulateOn(
-      node,
-      ...([{}, { contracts: documentedContracts }] as const),
-    );
-    expect(status).to.equal("not-settled");
-    expect(notes.some(isUnreadable)).to.equal(true);
-  });
-
-  it("a simulation lists VAULT_NO_CODE of a reading whose contract is gone after the settlement", async () => {
-    const node = new ScriptedNode({
-      codeOf: () => "0x60",
-      answerOf: ({ phase }) => ({
-        reverted: false,
-        data: phase === "after" ? "0x" : `0x${word(1).repeat(9)}${word(0)}`,
-      }),
-    });
-    changeFacts(node, { after: { [FACTS.secondCode]: 0n } });
-    expect(changesOf(await simulateOn(node), "round")).to.deep.equal([
-      ["error", null, "VAULT_NO_CODE"],
-    ]);
-  });
 
   it("a simulation lists the readings of the contracts that have an address, and no order without trading", async () => {
     const { vault, privatePool } = documentedContracts;

@@ -110,15 +110,6 @@ describe("vault decode", () => {
     });
   }
 
-  it("decode --raw shows values unscaled", async () => {
-    const data = call("calMargins(uint256,uint256,uint256)", 5, 10n ** 17n, 7);
-    const { lines } = await decoded(data, { raw: true });
-    expect(lines.slice(2)).to.deep.equal([
-      "APY of the next round · 100000000000000000",
-      "End of the next round · 7",
-    ]);
-  });
-
   it("decode shows an error of the project with each of its arguments, from bytes in capitals between blanks", async () => {
     const signature = "Late(uint256 by, bool paid, uint256[] ids, string text)";
     const fragment = ErrorFragment.from(`error ${signature}`);

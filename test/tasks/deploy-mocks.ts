@@ -8,7 +8,7 @@ import { useAnvil } from "../helpers/anvil.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
-import { createTestHre, hreOnLive } from "../helpers/hre.js";
+import { hreOnLive } from "../helpers/hre.js";
 import type { NetworkSettings } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcHandler, RpcServer } from "../helpers/rpc-server.js";
@@ -77,12 +77,6 @@ describe("vault deploy-mocks", () => {
       .to.include({ scenario: "settled-round", block: Number(block) })
       .and.have.property("contracts")
       .that.has.all.keys(...contractRoleNames);
-  });
-
-  it("deploy-mocks prints on stderr, also with --json, that in-process mocks end with the process", async () => {
-    const hre = await createTestHre();
-    const { stderr } = await runTyped(hre, "deploy-mocks --json");
-    expect(stderr).to.contain("the mocks end with it");
   });
 
   for (const typed of ["deploy-mocks", "mock set volume=1"]) {

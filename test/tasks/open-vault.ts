@@ -66,9 +66,7 @@ describe("the connection of a task", () => {
   for (const [typed, timeout] of [
     ["volume", 20_000],
     ["volume --timeout 3", 3_000],
-    ["volume --timeout 60", 20_000],
     ["settle --yes --timeout 3", 3_000],
-    ["watch --until settled", 10_000],
   ] as const) {
     it(`vault ${typed} gives each request ${timeout} ms, and closes its connection`, async () => {
       const { opened, closed } = await connectionsOf(typed);
@@ -82,7 +80,6 @@ describe("the connection of a task", () => {
     ["watch --until settled", false],
     ["settle --assert", false],
     ["settle --calldata", false],
-    ["settle --if-expired --yes", true],
     ["deploy-guard", true],
     ["doctor", false, true],
   ] as const) {
@@ -167,14 +164,6 @@ describe("the addresses that tasks use", () => {
     `,
   );
 
-  it("status without any address names what to do once, and exits with 1", async () => {
-    const { stdout, exitCode } = await tasks.run("status --network bare");
-    expect(exitCode).to.equal(1);
-    expect(stdout.split("vault deploy-mocks --network bare")).to.have.lengthOf(
-      2,
-    );
-  });
-
   for (const [typed, end, place] of [
     ["volume", "420", "live (chain 31337), block "],
     [
@@ -191,7 +180,6 @@ describe("the addresses that tasks use", () => {
   }
 
   for (const [typed, value, code] of [
-    ["volume", undefined, "VAULT_CONFIG_VARIABLE"],
     ["volume", "0xhunter2secret", "VAULT_INVALID_ADDRESS"],
     ["request queryVolume", "0xhunter2secret", "VAULT_INVALID_ADDRESS"],
   ] as const) {
@@ -253,10 +241,7 @@ describe("a task while the chain replaces blocks", () => {
   for (const [typed, call, hashes = true] of [
     ["orders --ids 1-8000 --json", 5],
     ["orders --ids 1-8000 --json", 5, false],
-    ["rounds --json", 3],
     ["status --json", 2],
-    ["watch --until +1s --interval 1 --json", 2],
-    ["report --out FILE --ids 1-50 --rounds --json", 3],
     ["capture --out FILE --ids 1-50 --json", 3],
     // The margins, which nothing but the check at the end shows to be of another block.
     ["capture --out FILE --json", 2, false],

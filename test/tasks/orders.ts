@@ -21,7 +21,6 @@ describe("vault orders", () => {
   // Orders 1 to 3: 2 and 3 are closed, and 2 is of another holder.
   for (const [options, ids] of [
     ["--ids 9,0x1-3,2", "9,1,2,3"],
-    ["--ids 9,1-3 --skip-empty", "1,2,3"],
     ["--ids 1-9 --state closed", "2,3"],
     [`--ids 1-9 --holder ${THIRD.toLowerCase()}`, "2"],
     ["--ids 2-", "2,3"],
@@ -29,19 +28,6 @@ describe("vault orders", () => {
   ] as const) {
     it(`orders ${options} lists ${ids}`, async () => {
       expect(await idsOf(options)).to.equal(ids);
-    });
-  }
-
-  for (const [options, isSearch] of [
-    ["", true],
-    ["--ids 3-", true],
-    ["--ids 1-3", false],
-  ] as const) {
-    it(`orders ${options} ${isSearch ? "prints" : "does not print"} that it stopped after 500 empty ids`, async () => {
-      const { stdout } = await tasks.run(`orders ${options}`);
-      expect(
-        stdout.includes(" Stopped after 500 empty ids in a row."),
-      ).to.equal(isSearch);
     });
   }
 

@@ -4,9 +4,8 @@ import { expect } from "chai";
 
 import { describeTime } from "../../src/protocol/time.js";
 import { html } from "../../tasks/report/html.js";
-import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { httpNetwork } from "../helpers/hre.js";
 import { NOBODY } from "../helpers/names.js";
-import { runTyped } from "../helpers/run-vault-task.js";
 import { useTasks } from "../helpers/use-tasks.js";
 
 const HOSTILE = `</td></script></style></svg><img src=x onerror="alert(1)"><!--'"&\u202e`;
@@ -45,31 +44,6 @@ describe("vault report", () => {
       ...["Readings", "Contracts"],
     ]);
     expect(page).to.include(valueOf("Trading", tasks.mocks.addresses.trading));
-  });
-
-  it("report shows the chapters that are named, rounds and simulation before the orders", async () => {
-    const page = await report("--ids 1-3 --rounds --simulate");
-    const listed = [...page.matchAll(/<a href="#[^"]+">([^<]+)<\/a>/gu)];
-    expect(listed.map(([, heading]) => heading)).to.deep.equal([
-      ...["Readings", "Rounds", "If the vault were settled now"],
-      ...["Orders", "Contracts"],
-    ]);
-    // Of two pairs and of the rounds.
-    expect(page.split("<svg")).to.have.lengthOf(1 + 3);
-  });
-
-  it("report --raw draws no strike, and shows integers", async () => {
-    const page = await report("--ids 1-3 --raw --simulate");
-    expect(page)
-      .to.include("strike not drawn")
-      .and.not.include("as configured");
-  });
-
-  it("report lists orders by their ids, as numbers", async () => {
-    await tasks.mocks.generateOrders(998, 1_001);
-    const page = await report("--ids 1001,998,1000");
-    const ids = [...page.matchAll(/data-label="Id"[^>]*>(\d+)/gu)];
-    expect(ids.map(([, id]) => id)).to.deep.equal(["998", "1000", "1001"]);
   });
 
   it("report shows what failed in its place, escaped, and exits with 1", async () => {
@@ -133,27 +107,6 @@ describe("vault report", () => {
       .and.include(
         `npx hardhat vault orders --at ${at} --instance usdc --network live --out orders.csv`,
       );
-  });
-
-  it("report names its file in the document and, escaped, on the screen", async () => {
-    const { file } = await tasks.documentOf("report --out some.html");
-    expect(file).to.equal("some.html");
-    expect(await pageOf("some.html")).to.include("</html>");
-    expect(await tasks.linesOf("report --out re\u202eport.html")).to.include(
-      "Written to re\\u{202e}port.html.",
-    );
-  });
-
-  it("report --simulate in process refuses another block than the newest", async () => {
-    const hre = await createTestHre({}, { projectRoot: process.cwd() });
-    await hre.vault.deployMocks();
-    const { number } = await hre.vault.block();
-    const { provider } = await hre.network.getOrCreate("default");
-    await provider.request({ method: "evm_mine" });
-    const newest = await runTyped(hre, "report --simulate --block latest");
-    expect(newest.exitCode).to.equal(0);
-    const past = await runTyped(hre, `report --simulate --block ${number}`);
-    expect(past.stderr).to.include("(VAULT_INVALID_ARGUMENT)");
   });
 });
 

@@ -4,7 +4,7 @@ import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import { operations } from "../../src/protocol/index.js";
 import { documentedContracts } from "../helpers/documented-node.js";
 import { fieldsOf } from "../helpers/fields.js";
-import { createTestHre, hreOnLive } from "../helpers/hre.js";
+import { hreOnLive } from "../helpers/hre.js";
 import { NOBODY } from "../helpers/names.js";
 import { parseDocument, runTyped } from "../helpers/run-vault-task.js";
 import { itFails } from "../helpers/use-tasks.js";
@@ -77,13 +77,6 @@ describe("vault request", () => {
       .and.have.property("explanation")
       .that.includes("sent as a transaction");
     expect(await printed("settleAll")).to.deep.equal(document);
-  });
-
-  it("request names the mocks on a network in process", async () => {
-    const inProcess = await createTestHre();
-    const { addresses } = await inProcess.vault.deployMocks();
-    const { params } = await printed("queryVolume", inProcess);
-    expect(params).to.have.nested.property("[0].to", addresses.vault);
   });
 
   it("request --curl prints a command for a shell, without the URL, also as its document", async () => {

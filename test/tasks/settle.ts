@@ -8,9 +8,7 @@ import { parseOptions } from "../../tasks/parse-options.js";
 import type { TypedOptions } from "../../tasks/parse-options.js";
 import { settle, toOptions } from "../../tasks/settle.js";
 import { fieldsOf } from "../helpers/fields.js";
-import { createTestHre, hreOnLive } from "../helpers/hre.js";
-import { SECOND } from "../helpers/names.js";
-import { runTyped } from "../helpers/run-vault-task.js";
+import { hreOnLive } from "../helpers/hre.js";
 import { KeptOutput } from "../helpers/screens.js";
 import { useKeeper } from "../helpers/keeper.js";
 import type { Keeper, NetworkChanges } from "../helpers/keeper.js";
@@ -99,14 +97,6 @@ describe("vault settle", () => {
     expect(ok).to.equal(true);
   });
 
-  it("settle in process does not print how to continue, as the chain ends with the process", async () => {
-    const hre = await createTestHre();
-    await hre.vault.deployMocks();
-    const { stderr, exitCode } = await runTyped(hre, "settle --yes");
-    expect(exitCode).to.equal(0);
-    expect(stderr).to.include("Transaction 0x").and.not.include(HINT);
-  });
-
   it("settle that ends unconfirmed names the command that continues it", async () => {
     keeper.stopMining();
     const { settlement, ok } = await run(
@@ -150,11 +140,6 @@ describe("vault settle", () => {
     });
     const { said } = await run({ json: true, yes: true });
     expect(said).to.match(/^Transaction 0x[\da-f]{64}\n.*no\\u\{1b\}t now/u);
-  });
-
-  it("settle --json without --yes shows what it asks about", async () => {
-    const { said } = await run({ json: true }, { answer: false });
-    expect(said).to.include("About to settle this round");
   });
 
   it("settle does not warn before the round's end of a settlement that reverts", async () => {
@@ -270,13 +255,10 @@ describe("options of vault settle", () => {
   const parsed = { maxFeePerGas: 2n, confirmations: 3, timeout: 4_000 };
   for (const [typed, expected] of [
     [{ ifExpired: true }, { ifExpired: true }],
-    [{ partial: true }, { partial: true }],
     [{ assert: true }, { assertOnly: true }],
     [{ yes: true }, { resumeFirst: true }],
     [{ yes: true, resume: true }, { resume: true }],
     [{ resume: true, bump: true }, "typed"],
-    [{ resume: true, cancel: true }, "typed"],
-    [{ from: SECOND }, "typed"],
     [{ tokens: "none" }, { tokens: [] }],
     [values, parsed],
   ] as const) {
@@ -289,7 +271,6 @@ describe("options of vault settle", () => {
 
   for (const [flag, needed] of [
     ["bump", "resume"],
-    ["cancel", "resume"],
     ["safe", "calldata"],
   ] as const) {
     it(`settle --${flag} without --${needed} fails`, () => {

@@ -7,7 +7,7 @@ import { hreOnLive, httpNetwork } from "../helpers/hre.js";
 import { NOBODY } from "../helpers/names.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import { parseDocument, runTyped } from "../helpers/run-vault-task.js";
-import { VAULT, settledRound } from "../helpers/scripted-contracts.js";
+import { VAULT } from "../helpers/scripted-contracts.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
 import { linesOf } from "../helpers/screens.js";
 import { itFails, useTasks } from "../helpers/use-tasks.js";
@@ -36,17 +36,6 @@ describe("vault simulate", () => {
     );
     const lines = await shown(node);
     expect(lines).to.include(`0.5 ${VAULT} · vault contract · vault contract`);
-  });
-
-  it("simulate counts by the time of the simulated block", async () => {
-    const node = new ScriptedNode();
-    const atTime = 1_800_000_000;
-    node.effect = (round) => ({
-      ...settledRound(round),
-      endTime: BigInt(atTime + 60),
-    });
-    const lines = await shown(node, { atTime: String(atTime) });
-    expect(lines.join("\n")).to.match(/^Round end · .* · in 1m$/mu);
   });
 });
 
@@ -101,12 +90,6 @@ describe("vault simulate on a node", () => {
     expect(back).to.have.nested.property("block.number", number);
     const fork = await simulation(`--block ${number} --fork`);
     expect(fork).to.include({ status: "settled", engine: "fork" });
-  });
-
-  it("simulate --hardfork prague is executed by a fork", async () => {
-    expect(await simulation("--hardfork prague")).to.include({
-      engine: "fork",
-    });
   });
 
   for (const [typed, hangs] of [

@@ -143,19 +143,6 @@ describe("vault status", () => {
     expect([...seen]).to.deep.equal([JSON.stringify(pinned)]);
   });
 
-  it("status --all leaves out the network's own contracts if its instances alone have addresses, and exits by these", async () => {
-    const one = { contracts: { vaultFactory: FACTORY } };
-    const vault = { instances: { one, two: one } };
-    const document = await documentOf("--all", vault);
-    expect(document).to.have.property("status", null);
-    expect(document).to.have.nested.property("instances.two.round.settled");
-    const { stdout } = await run("--all", vault);
-    expect(stdout).to.not.include("Contracts of the network itself");
-    const metrics = await run("--all --format prometheus", vault);
-    expect(metrics.exitCode).to.equal(0);
-    expect(metrics.stdout).to.not.include('instance=""');
-  });
-
   for (const form of ["", "--format prometheus"]) {
     it(`status --all ${form} exits with 1 if one instance fails, and without --all with 0`, async () => {
       const gone = "0x00000000000000000000000000000000000000ff";
@@ -193,18 +180,6 @@ describe("vault status", () => {
     expect(await documentOf("")).to.have.nested.property(
       "status.openSettlement.error.code",
       "VAULT_INVALID_JOURNAL",
-    );
-  });
-
-  it("status --format prometheus names the instance whose node does not answer, and exits with 1", async () => {
-    const { stdout, exitCode } = await run(
-      "--instance usdc --format prometheus",
-      { instances: { usdc: { contracts } } },
-      { url: "http://127.0.0.1:1" },
-    );
-    expect(exitCode).to.equal(1);
-    expect(stdout).to.match(
-      /^vault_up\{network="live",chain_id="31337",instance="usdc"\} 0$/mu,
     );
   });
 });

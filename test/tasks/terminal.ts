@@ -18,10 +18,9 @@ import type { TerminalOptions } from "../helpers/terminal.js";
 describe("the terminal of a task", () => {
   const { env } = process;
   let hooks: HookManager;
-  let interruptions: Awaited<ReturnType<typeof createTestHre>>["interruptions"];
   beforeEach(async () => {
     process.env = { ...env, TERM: "xterm" };
-    ({ hooks, interruptions } = await createTestHre());
+    ({ hooks } = await createTestHre());
   });
   afterEach(() => {
     process.env = env;
@@ -69,11 +68,6 @@ describe("the terminal of a task", () => {
       /^⌫+Reading orders: 1,200 of 20,000\n$/u,
     ],
     ["a message", async ({ err }) => await err.write("told\n"), /^⌫+told\n$/u],
-    [
-      "what others write to stdout, which goes to stderr",
-      () => process.stdout.write("of Solidity\n"),
-      /^⌫+of Solidity\n$/u,
-    ],
   ] satisfies ReadonlyArray<
     readonly [string, (terminal: Terminal) => unknown, RegExp]
   >) {
@@ -81,18 +75,6 @@ describe("the terminal of a task", () => {
       expect(await afterLine(act)).to.match(shown);
     });
   }
-
-  it("the line is erased before Hardhat asks", async () => {
-    let latestOf = (): string => "";
-    hooks.registerHandlers("userInterruptions", {
-      requestSecretInput: async () => await Promise.resolve(latestOf()),
-    });
-    const shown = await afterLine(async (_terminal, latest) => {
-      latestOf = latest;
-      return await interruptions.requestSecretInput("a", "b");
-    });
-    expect(shown).to.match(/^⌫+$/u);
-  });
 
   it("after a second without news, the line shows for how long, also after output", async () => {
     await afterLine(async ({ err }, latest) => {
@@ -111,7 +93,6 @@ describe("the terminal of a task", () => {
 
   for (const [name, isTTY, term] of [
     ["no terminal", false, "xterm"],
-    ["a dumb terminal", true, "dumb"],
   ] as const) {
     it(`the line is not shown on ${name}`, async () => {
       process.env["TERM"] = term;
@@ -128,8 +109,6 @@ describe("the terminal of a task", () => {
 
   for (const [code, isThrown, expected] of [
     ["EPIPE", false, "false"],
-    ["ERR_STREAM_DESTROYED", false, "false"],
-    ["ENOSPC", false, "VAULT_OUTPUT_NOT_WRITTEN"],
     ["ENOSPC", true, "VAULT_OUTPUT_NOT_WRITTEN"],
   ] as const) {
     it(`a write to stdout that ${isThrown ? "throws" : "passes to its callback"} ${code} is ${expected} for a task`, async () => {

@@ -4,8 +4,6 @@ import { vaultError } from "../../src/errors.js";
 import type { VaultErrorCode } from "../../src/errors.js";
 import { operations } from "../../src/protocol/index.js";
 import type { OperationName, VaultRound } from "../../src/protocol/index.js";
-import { describeTime } from "../../src/protocol/time.js";
-import { watchTask } from "../../tasks/definitions/watch.js";
 import { Time } from "../../tasks/parsers.js";
 import { ATTEMPT, readState } from "../../tasks/vault-state.js";
 import type { VaultState } from "../../tasks/vault-state.js";
@@ -173,11 +171,6 @@ describe("events of vault watch", () => {
       `/round expired/${wholeRound} canBeSettled expired LAST`,
     ],
     [
-      "--until expired goes on after a settlement before the round's end",
-      ["expired", [settle, mine(same)], ending(3)],
-      `/${settled}/expired LAST`,
-    ],
-    [
       "--until expired ends at the round's end, also if the next round has begun",
       ["expired", [mine(same, nextRound)], ending(3)],
       `/${another} LAST`,
@@ -213,11 +206,6 @@ describe("events of vault watch", () => {
       ],
       "/round.filledVolume",
     ],
-    [
-      "sees no change in an earlier block",
-      [after(2), [(node) => node.rounds.splice(-1, 1), nothing]],
-      "",
-    ],
   ];
   for (const [title, watched, expected] of endings) {
     it(`watch ${title}`, async () => {
@@ -250,19 +238,6 @@ describe("events of vault watch", () => {
       await expectVaultError(watchThrough(...watched), code);
     });
   }
-
-  it("watch checks every 5 seconds, as its help tells", async () => {
-    const pauses: number[] = [];
-    const clock = {
-      now: () => pauses.length * PAUSE_MS,
-      sleep: async (milliseconds: number) =>
-        await Promise.resolve(pauses.push(milliseconds)),
-    };
-    const options = { until: after(1), interval: undefined, from: undefined };
-    await Array.fromAsync(watch(hostOf(nodeOf()), options, clock));
-    expect(pauses).to.deep.equal([5_000]);
-    expect(watchTask.options.interval.help).to.match(/\(default: 5\)$/u);
-  });
 });
 
 describe("what vault watch prints of an event", () => {
@@ -273,21 +248,12 @@ describe("what vault watch prints of an event", () => {
 
   const print = (
     event: WatchEvent,
-    {
-      json = false,
-      isTTY = true,
-      until,
-    }: { json?: boolean; isTTY?: boolean; until?: Until } = {},
+    { json = false, isTTY = true }: { json?: boolean; isTTY?: boolean } = {},
   ): string =>
     createDisplay(
-      { json, raw: false, tokenDecimals: 0, until },
+      { json, raw: false, tokenDecimals: 0, until: undefined },
       new KeptOutput({ isTTY }),
     )(event);
-  const first = (more: Partial<VaultState>, until?: Until): string =>
-    print(
-      { kind: "first", changed: [], isLast: false, seen: { ...seen, ...more } },
-      { until },
-    );
 
   for (const options of [{ json: true }, { isTTY: false }]) {
     it(`watch prints one JSON document with ${JSON.stringify(options)}`, () => {
@@ -332,23 +298,6 @@ describe("what vault watch prints of an event", () => {
     ]);
   });
 
-  it("watch prints that the node answers again if nothing changed meanwhile", () => {
-    expect(
-      print({ kind: "change", isLast: false, changed: [], seen }),
-    ).to.equal("block 6  answers again\n");
-  });
-
-  it("watch prints at first that clocks differ", () => {
-    const text = first({ clockWarning: "clocks differ" });
-    expect(text).to.include("\nThe clocks differ\n");
-  });
-
-  it("watch prints at first the time of --until +1d", () => {
-    const until = new Time("+1d", (now) => BigInt(now) + 86_400n);
-    const end = describeTime(BigInt(HEAD_TIME + 1 + 86_400));
-    expect(first({}, until)).to.include(`Watching until ${end}  `);
-  });
-
   it("watch prints an outage in one line, escaped", () => {
     const error = vaultError("VAULT_RPC_TIMEOUT", {
       ...{ network: "li\u001bve", method: "eth_call" },
@@ -366,7 +315,6 @@ describe("vault watch on a node", () => {
     ["ENOSPC", "settled", 1, /VAULT_OUTPUT_NOT_WRITTEN/u],
     // It was settled, though nobody reads of it.
     ["EPIPE", "settled", 0, /^$/u],
-    ["EPIPE", undefined, 0, /^$/u],
     ["EPIPE", "+1h", 1, /^$/u],
   ] as const) {
     it(`watch --until ${until ?? "never"} exits with ${exitCode} if its output meets ${code}`, async () => {

@@ -66,15 +66,6 @@ describe("the request of simulateV1", () => {
       limits.reduce((sum, gas) => sum + gas),
     );
   });
-
-  it("simulateV1 retries a request that the node drops", async () => {
-    const node = new ScriptedNode();
-    node.on(SIMULATE, async (_, answer, occurrence) =>
-      occurrence === 0 ? refuse("limit exceeded", -32_005)() : await answer(),
-    );
-    const { status } = await simulateOn(node, onlyV1);
-    expect(status).to.equal("settled");
-  });
 });
 
 describe("wrong answers of eth_simulateV1", () => {
@@ -95,11 +86,6 @@ describe("wrong answers of eth_simulateV1", () => {
       "another block number",
       changed((block) => [{ ...block, number: "0x1" }]),
       /asked for block 6 .* executes in block 1 at 1700000006/u,
-    ],
-    [
-      "another time",
-      changed((block) => [{ ...block, timestamp: "0x5" }]),
-      /executes in block 6 at 5$/u,
     ],
     [
       "contracts that see another time than the answer has",
@@ -134,21 +120,10 @@ describe("wrong answers of eth_simulateV1", () => {
       otherForm,
     ],
     [
-      "less gas before refunds than after them",
-      (node) => changeSettlement(node, { maxUsedGas: "0xea5f" }),
-      otherForm,
-    ],
-    [
       "a call too few",
       changed((block, calls) => [{ ...block, calls: calls.slice(1) }]),
       otherForm,
     ],
-    [
-      "a call too many",
-      changed((block, calls) => [{ ...block, calls: [...calls, calls[0]] }]),
-      otherForm,
-    ],
-    ["a block too many", changed((block) => [block, block]), otherForm],
     [
       "a refusal that is not of the method",
       (node) => node.on(SIMULATE, refuse("unlucky")),
@@ -273,24 +248,6 @@ describe("eth_simulateV1 as geth answers it", () => {
         moved.map(({ token, amount }) => [token, amount]),
         name,
       ).to.deep.equal(amounts.map((amount) => ["native", amount]));
-    }
-  });
-
-  it("every refusal of geth is one of the engine, and the next engine is tried", async () => {
-    const refusals = answers.filter(({ error }) => error !== undefined);
-    for (const { error } of refusals) {
-      const node = new ScriptedNode();
-      node.on(SIMULATE, () => {
-        const { message, ...details } = fieldsOf(error);
-        throw Object.assign(new Error(String(message)), details);
-      });
-      const { message } = await expectVaultError(
-        simulateOn(node, onlyV1),
-        "VAULT_ENGINE_UNAVAILABLE",
-      );
-      expect(message).to.contain("refuses eth_simulateV1");
-      // The next engine is the fork, which this node cannot have.
-      await expectVaultError(simulateOn(node), "VAULT_FORK_NETWORK_TAKEN");
     }
   });
 });

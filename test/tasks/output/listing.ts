@@ -68,11 +68,8 @@ describe("the form of a listing", () => {
   for (const [options, form] of [
     [{}, "table"],
     [{ out: "a.CSV" }, "csv"],
-    [{ out: "a.json" }, "json"],
     [{ out: "a.ndjson" }, "ndjson"],
-    [{ format: "csv", out: "a.csv", scaled: true }, "csv"],
     [{ format: "ndjson", out: "a.txt" }, "ndjson"],
-    [{ json: true, out: "a.csv" }, "json"],
   ] as const) {
     it(`parseListingForm finds ${form} for ${JSON.stringify(options)}`, () => {
       expect(parseListingForm({ ...none, ...options })).to.equal(form);

@@ -39,16 +39,6 @@ describe("orders in each form", () => {
     );
   });
 
-  for (const [exType, shown] of [
-    ["x".repeat(40), "x".repeat(40)],
-    ["x".repeat(41), `${"x".repeat(40)}…`],
-  ] as const) {
-    it(`orderTable shows a pair ${exType.slice(0, 10)} of ${exType.length} characters as one of ${shown.length}`, () => {
-      const [, row] = linesOf([orderTable([{ ...order, exType }], context)]);
-      expect(row?.split(" · ")[1]).to.equal(shown);
-    });
-  }
-
   const decimals = { "order.openPrice": 3, "order.closePrice": 0 };
   for (const [settings, text] of [
     [{}, "Integers are unscaled: their scale is not documented."],
@@ -88,12 +78,6 @@ describe("orders in each form", () => {
     ]);
   });
 
-  it("CSV of orders with --scaled tells that no decimals are configured", () => {
-    expect(listingOf([], { scaled: true }).notes()).to.deep.equal([
-      "No column is scaled: set displayDecimals in the configuration of the network.",
-    ]);
-  });
-
   it("JSON of orders has the block and every id, and marks only the empty ones", async () => {
     const document = fieldsOf(
       JSON.parse(await renderOrders([order, empty, failed], "json")),
@@ -109,23 +93,11 @@ describe("orders in each form", () => {
     expect(orders[2]).to.have.nested.property("error.code", error.code);
   });
 
-  it("a table of orders ends with what the search adds", async () => {
-    const text = await renderOrders([order], "table", {}, " Stopped.");
-    expect(text).to.include("ndjson or csv. Stopped.\n");
-  });
-
   it("a table without an order has only the counts, and the first failure", async () => {
     const text = await renderOrders([empty, failed], "table", {}, " Stopped.");
     expect(text.split("\n").slice(1)).to.deep.equal([
       ...["0 orders.", "Empty, with every value zero: 1 id.", "Failed: 1 id."],
       ...[`The first of these, 5: ${error.shortMessage}`, ""],
     ]);
-  });
-
-  it("a table of orders repeats its headings every 500 orders", async () => {
-    const orders = Array.from({ length: 1_001 }, () => order);
-    const text = await renderOrders(orders, "table");
-    expect(text.match(/^ *Id +Pair/gmu)).to.have.length(3);
-    expect(text.match(/^ *12345 /gmu)).to.have.length(1_001);
   });
 });

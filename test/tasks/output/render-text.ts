@@ -10,14 +10,9 @@ import {
   section,
   table,
   title,
-  toned,
 } from "../../../tasks/output/blocks.js";
 import type { Block, Content } from "../../../tasks/output/blocks.js";
-import {
-  cutToWidth,
-  renderText,
-  wrapText,
-} from "../../../tasks/output/render-text.js";
+import { renderText, wrapText } from "../../../tasks/output/render-text.js";
 import { createStyle } from "../../../tasks/output/style.js";
 import type { Style } from "../../../tasks/output/style.js";
 import { SECOND } from "../../helpers/names.js";
@@ -30,7 +25,6 @@ const linesOf = (blocks: readonly Block[], style: Style): string[] =>
 
 const value = (text: Content): Block => labelledValues([["Label", text]]);
 const noted = (note: string): Block => value({ text: "value", note });
-const x13 = "x".repeat(13);
 const orders = table(
   [
     ...([{ heading: "Id", align: "right" }, { heading: "Holder" }] as const),
@@ -41,7 +35,6 @@ const orders = table(
     ["10", SECOND, "", ""],
   ],
 );
-const raw = { text: "5 raw", footnote: "raw: as it is." };
 const wide = table(
   [{ heading: "name" }, { heading: "size" }],
   [
@@ -84,34 +77,16 @@ describe("blocks of a task as text", () => {
       "name  size\n日本  22\nred   3",
     ],
     [
-      "a note that is too long stands below its value",
-      19,
-      [noted("a note")],
-      "Label  value\n       a note",
-    ],
-    [
       "a note that is a sentence stands below its value",
       80,
       [noted("It is.")],
       "Label  value\n       It is.",
     ],
     [
-      "a word that does not fit beside its label stands below it",
-      19,
-      [value(`${x13} y zzz`)],
-      `Label\n  ${x13} y\n  zzz`,
-    ],
-    [
       "blocks stand apart, but for one below a heading; empty ones are left out",
       80,
       headings,
       "One\n\nTwo\na\nb\n\nc\n\nThree\ne\n\n日本\n====\nLabel",
-    ],
-    [
-      "a footnote stands once, below all blocks",
-      80,
-      [value(raw), value(raw), notes("Note.")],
-      "Label  5 raw\n\nLabel  5 raw\n\nNote.\n\nraw: as it is.",
     ],
     [
       "code is not wrapped",
@@ -143,38 +118,18 @@ describe("blocks of a task as text", () => {
     ]);
   });
 
-  it("renderText paints a cell by its tone, and a note dim", () => {
-    const painted = [labelledValues([["L", toned("good", "x", "note")]])];
-    expect(renderText(painted, styleOf(80))).to.equal(
-      "L  \u001b[32mx\u001b[39m  \u001b[2mnote\u001b[22m",
-    );
-  });
-
   for (const [variables, isTTY, isColoured] of [
-    [{}, true, true],
     [{}, false, false],
     // An empty one is none: https://no-color.org
     [{ NO_COLOR: "" }, true, true],
     [{ FORCE_COLOR: "1", NO_COLOR: "" }, false, true],
     [{ TERM: "dumb" }, true, false],
-    [{ FORCE_COLOR: "0" }, true, false],
-    [{ FORCE_COLOR: "1", NO_COLOR: "1" }, true, false],
   ] as const) {
     it(`createStyle colours ${isColoured ? "" : "no "}${isTTY ? "terminal" : "pipe"} with ${JSON.stringify(variables)}`, () => {
       process.env = { TERM: "xterm", ...variables };
       expect(createStyle({ isTTY }).bad("x")).to.equal(
         isColoured ? "\u001b[31mx\u001b[39m" : "x",
       );
-    });
-  }
-
-  for (const [stream, width] of [
-    [{ isTTY: true, columns: 132 }, 132],
-    [{ isTTY: true, columns: 0 }, 80],
-    [{ isTTY: false, columns: 80 }, Infinity],
-  ] as const) {
-    it(`createStyle has ${width} columns for ${JSON.stringify(stream)}`, () => {
-      expect(createStyle(stream).width).to.equal(width);
     });
   }
 
@@ -188,8 +143,4 @@ describe("blocks of a task as text", () => {
       );
     });
   }
-
-  it("cutToWidth cuts a text by the columns of its characters", () => {
-    expect(cutToWidth("日本 xx", styleOf(6))).to.equal("日本 x");
-  });
 });

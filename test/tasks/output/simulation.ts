@@ -17,7 +17,6 @@ import {
   VAULT,
   context,
   linesOf,
-  priceChange,
   simulated,
 } from "../../helpers/screens.js";
 
@@ -68,17 +67,6 @@ describe("the screen of a simulation", () => {
       ]);
     });
   }
-
-  it("simulate shows neither gas nor block without an execution, but a guard and notes", () => {
-    const nothing = { gasUsed: null, block: null, notes: ["a no\u001bte"] };
-    const guarded = { guard: OTHER, engine: "in-process" } as const;
-    expect(shown({ ...nothing, ...guarded })).to.deep.equal([
-      ...["Outcome · <good>settled</>", `Guard · ${OTHER}`],
-      `Settled by · ${SENDER}`,
-      ...["Executed by · the in-process network, and undone", ""],
-      ...["a no\\u{1b}te", nothingSent],
-    ]);
-  });
 
   const transfers: readonly Transfer[] = [
     { token: "native", from: VAULT, to: SENDER, amount: 15n * 10n ** 17n },
@@ -141,21 +129,6 @@ describe("the screen of a simulation", () => {
       expect(rowsOf("Changes", shown({ changes: [change] }))).to.deep.equal([
         row,
       ]);
-    });
-  }
-
-  for (const [title, ordersRead, simulation, line] of [
-    ["if one is watched", 1, {}, "1 order watched; none changed."],
-    ["if none is watched", 0, {}, ""],
-    ["if nothing was to do", 3, { status: "nothing-to-do" }, ""],
-    ["if one of them changes", 3, { changes: [closed, priceChange] }, ""],
-  ] satisfies ReadonlyArray<
-    readonly [string, number, Partial<Simulation>, string]
-  >) {
-    it(`simulate shows ${line === "" ? "nothing" : line.replace(".", "")} of orders ${title}`, () => {
-      const lines = shown(simulation, { ordersRead });
-      const found = lines.filter((one) => one.includes("watched"));
-      expect(found.join("\n")).to.equal(line);
     });
   }
 

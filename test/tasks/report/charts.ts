@@ -2,7 +2,6 @@ import { expect } from "chai";
 
 import type { Order } from "../../../src/client/index.js";
 import { someOrder } from "../../../src/mocks/scenarios.js";
-import { LAST_DATE_SECONDS } from "../../../src/protocol/time.js";
 import type { ReportedRound } from "../../../tasks/output/rounds.js";
 import { pricesFigure, strikesFigure } from "../../../tasks/report/charts.js";
 import type { Markup } from "../../../tasks/report/html.js";
@@ -87,30 +86,6 @@ describe("the histogram of opening prices", () => {
       .and.include("BTC-USDT: opening price against strike<");
   });
 
-  for (const [prices, strike, isDrawn] of [
-    [[20_000, 40_000], 80_000n * ONE, true],
-    [[20_000, 40_000], 80_001n * ONE, false],
-    [[20_000, 40_000], 19_999n * ONE, false],
-    [[40_000, 20_000, 100_000], 80_000n * ONE, true],
-    [[0], 0n, false],
-    [[5], undefined, false],
-  ] as const) {
-    it(`pricesFigure ${isDrawn ? "draws" : "does not draw"} the strike ${strike} among ${prices.join()}: the upper middle price is ${isDrawn ? "" : "not "}between half and twice of it`, () => {
-      const marks = shapesOf(figureOf(prices, strike), "mark");
-      expect(marks).to.have.lengthOf(isDrawn ? 1 : 0);
-    });
-  }
-
-  it("pricesFigure draws no strike among unscaled prices, and shows why", () => {
-    const raw = { ...context, raw: true };
-    const text = figureOf([60_000], 61_000n * ONE, raw);
-    expect(text)
-      .to.include("strike not drawn: displayDecimals declares no scale")
-      .and.include(" price, raw → ")
-      .and.include(">6e+22<");
-    expect(shapesOf(text, "mark")).to.deep.equal([]);
-  });
-
   it("pricesFigure cuts a pair after 40 characters, and escapes it", () => {
     const [order] = ordersAt(5);
     const pair = `<b>\u202e${"x".repeat(50)}`;
@@ -170,28 +145,4 @@ describe("the chart of strikes and settled prices", () => {
     expect(labelsOf(text, "middle")).to.include("196 162 2027-01-16 00:00");
     expect(text).to.include("↑ price<").and.include(" UTC → ");
   });
-
-  it("strikesFigure counts the rounds, those that were settled, and the prices that were not seen", () => {
-    const unseen = roundAt(2, 90n * ONE, settledAt(null, START));
-    const text = strikesOf(settled, open, unseen);
-    expect(text)
-      .to.include(
-        'aria-label="Strike and settled price of 3 rounds; 2 settled, the price of 1 not seen."',
-      )
-      .and.include("at the middle of its round; not seen: 1</span>");
-    expect(shapesOf(text, "settled", "strike")).to.have.lengthOf(2 + 3);
-  });
-
-  const last = LAST_DATE_SECONDS;
-  for (const [title, times, isDrawn] of [
-    ["without a length", { startTime: 5n, endTime: 5n }, false],
-    ["beyond the last date", { endTime: last + 1n }, false],
-    ["to the last date", { endTime: last }, true],
-  ] as const) {
-    it(`strikesFigure ${isDrawn ? "draws" : "leaves out"} a round ${title}`, () => {
-      expect(strikesOf(roundAt(0, ONE, times))).to.include(
-        isDrawn ? "of 1 round;" : "no figure",
-      );
-    });
-  }
 });

@@ -120,13 +120,6 @@ describe("the page of a report", () => {
     );
     expect(foot).to.equal('<p><span class="dim">why &lt;</span></p>');
   });
-
-  it("renderReport lets a browser break an integer of more than 20 characters", () => {
-    const integer = [["1,000,000,000,000 raw"]];
-    expect(rendered(table([{ heading: "A" }], integer)).body).to.include(
-      ">1,<wbr/>000,<wbr/>000,<wbr/>000,<wbr/>000 raw<",
-    );
-  });
 });
 
 describe("the orders of a report", () => {
@@ -149,24 +142,5 @@ describe("the orders of a report", () => {
         '<p><span class="dim">Integers are unscaled: their scale is not documented. All orders, with fees: npx hardhat vault orders --network live --out orders.csv</span></p>',
       );
     expect(text.match(/data-label="Id"/gu)).to.have.lengthOf(1);
-  });
-
-  it("ordersChapter lists 1,000 of 1,001 orders, and says so", () => {
-    const orders = Array.from({ length: 1_001 }, (_, id) => order(BigInt(id)));
-    const text = page([chapterOf(orders)]);
-    expect(text).to.include("<h3>The first 1,000 orders</h3>");
-    expect(text.match(/data-label="Id"/gu)).to.have.lengthOf(1_000);
-  });
-
-  it("ordersChapter draws the four pairs with the most orders", () => {
-    const pairs = ["B", "A", "B", "C", "D", "E", "E", "F", "F", "B"];
-    const orders = pairs.map((exType, index) => ({
-      ...{ ...someOrder, orderID: BigInt(index), exType },
-    }));
-    const text = String(chapterOf(orders).chart?.text);
-    const captions = [...text.matchAll(/<figcaption>(.)/gu)];
-    expect(captions.map(([, pair]) => pair)).to.deep.equal([
-      ...["B", "E", "F", "A"],
-    ]);
   });
 });
