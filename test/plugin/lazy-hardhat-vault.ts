@@ -1,8 +1,6 @@
-import { setImmediate } from "node:timers/promises";
 import { inspect } from "node:util";
 
 import { expect } from "chai";
-import { configVariable } from "hardhat/config";
 
 import { operationNames } from "../../src/protocol/index.js";
 
@@ -39,19 +37,6 @@ describe("hre.vault", () => {
     expect(addresses.address).to.equal(documentedContracts.vault);
   });
 
-  it("hre.vault connects again after a failure", async () => {
-    const hre = await createTestHre({
-      networks: {
-        live: { type: "http", url: configVariable("TEST_LATE_URL") },
-      },
-    });
-    const refusal: unknown = await hre.vault.connect("live").catch(String);
-    expect(refusal).to.contain("TEST_LATE_URL");
-    process.env["TEST_LATE_URL"] = server.url;
-    expect(await (await hre.vault.connect("live")).chainId()).to.equal(1);
-    delete process.env["TEST_LATE_URL"];
-  });
-
   it("hre.vault uses the network of --network, and connect() another one by its name, an open connection, or its own", async () => {
     const hre = await hreOnLive(server.url);
     expect(await hre.vault.chainId()).to.equal(1);
@@ -65,36 +50,6 @@ describe("hre.vault", () => {
     const byName = await hre.vault.connect("default");
     expect(await byName.chainId()).to.equal(31_337);
     await other.close();
-  });
-
-  it("hre.vault that is copied, compared or printed opens no connection", async () => {
-    const hre = await createTestHre();
-    let opened = 0;
-    Object.assign(hre.network, {
-      getOrCreate: async () => {
-        opened += 1;
-        return await Promise.reject(new Error("opened"));
-      },
-    });
-    const vault = hre.vault.instance("typo");
-    const copy = { ...vault };
-    expect(
-      [hre.vault, hre.vault.at({}), vault].map((one) => inspect(one)),
-    ).to.deep.equal([
-      "HardhatVault { networkName: 'default' }",
-      "HardhatVault { networkName: 'default' }",
-      "HardhatVault { networkName: 'default', instanceName: 'typo' }",
-    ]);
-    inspect(copy, { getters: true, showHidden: true });
-    expect(copy).to.not.deep.equal(hre.vault);
-    await setImmediate();
-    expect(opened).to.equal(0);
-    const failure: unknown = await copy.contracts.catch(String);
-    expect(failure).to.equal("Error: opened");
-    const seen: string[] = [];
-    const last = copy.contracts.finally(() => seen.push("finally"));
-    await last.catch((error: unknown) => seen.push(String(error)));
-    expect(seen).to.deep.equal(["finally", "Error: opened"]);
   });
 
   it("connection.vault is printed on one line, without its network's settings", async () => {

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { text as readText } from "node:stream/consumers";
 
@@ -121,26 +121,5 @@ describe("the process of a task", () => {
     const code = "VAULT_RPC_TIMEOUT";
     expect(JSON.parse(stdout)).to.have.nested.property("error.code", code);
     expect(exitCode).to.equal(1);
-  });
-
-  it("a task that a plugin overrides does not end its process", async () => {
-    await writeFile(
-      path.join(project.path, "override.config.ts"),
-      `import { overrideTask } from "hardhat/config";
-       import config from "./hardhat.config.ts";
-       const decode = overrideTask(["vault", "decode"]).setInlineAction(async (args, _hre, runSuper) => {
-         await runSuper(args);
-         await new Promise((resolve) => setTimeout(resolve, 1_500));
-         console.log("afterwards");
-       });
-       export default { ...config, tasks: [decode.build()] };`,
-    );
-    const words = ["vault", "decode", `0x${"0".repeat(64)}`];
-    const { stdout, exitCode } = await runHardhat(
-      ["--config", "override.config.ts", ...words],
-      { cwd: project.path },
-    );
-    expect(stdout).to.match(/afterwards\n$/u);
-    expect(exitCode).to.equal(0);
   });
 });

@@ -51,20 +51,6 @@ describe("vault deploy-guard", () => {
     expect(again.exitCode).to.equal(0);
   });
 
-  it("deploy-guard prints the line for the configuration, and where it belongs", async () => {
-    const hre = await hreOnLive(anvil.url, {
-      accounts: [KEY],
-      vault: { instances: { usdc: {} } },
-    });
-    const { stdout } = await runTyped(
-      hre,
-      "deploy-guard --yes --instance usdc",
-    );
-    expect(stdout)
-      .to.contain(`guard: "${guardAddressOf(ACCOUNT)}",`)
-      .and.contain("Put this into networks.live.vault.instances.usdc of the");
-  });
-
   for (const [option, settler] of [
     [addressAt(1), addressAt(1)],
     ["anyone", ZeroAddress],

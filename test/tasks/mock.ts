@@ -41,12 +41,6 @@ describe("vault mock", () => {
     });
   });
 
-  it("mock fail escapes the reason that it prints", async () => {
-    expect(await tasks.linesOf("mock fail queryVolume a\u202eb")).to.include(
-      "queryVolume reverts from now on: a\\u{202e}b",
-    );
-  });
-
   it("mock fail and mock succeed name their conditions, also in JSON", async () => {
     const target = { operation: "getOrderInfo", orderID: "2", from: NOBODY };
     const typed = `getOrderInfo --order-id 0x2 --from ${NOBODY}`;
@@ -76,31 +70,6 @@ describe("vault mock", () => {
     });
   }
 
-  it("volume and simulate say once that a mock of deploy-mocks which reverts may be scripted to fail", async () => {
-    const run = async (typed: string): Promise<string> => {
-      const { stdout, stderr } = await tasks.run(`${typed} --network own`);
-      return `${stdout}${stderr}`;
-    };
-    await run("deploy-mocks");
-    for (const [operation, task] of [
-      ["queryVolume", "volume"],
-      ["settleAll", "simulate"],
-    ] as const) {
-      await run(`mock fail ${operation} closed`);
-      const advice = `vault mock succeed ${operation}\` ends that.`;
-      expect((await run(task)).split(advice)).to.have.lengthOf(2);
-    }
-  });
-
-  it("mock succeed ends the failure of its own pool only", async () => {
-    await tasks.run("mock fail getLPAmountInfo 0x --pool private");
-    await tasks.run("mock succeed getLPAmountInfo --pool public");
-    const { message } = await tasks.errorOf("pools");
-    expect(message).to.include("(private pool contract ");
-    await tasks.run("mock succeed getLPAmountInfo --pool private");
-    await tasks.documentOf("pools");
-  });
-
   it("mock next-round opens a round of the terms that were typed, and of the last round's otherwise", async () => {
     const typed = "mock next-round startTime=+1d endTime=+2d strikePrice=1";
     const { round } = fieldsOf((await tasks.documentOf(typed))["mock"]);
@@ -114,30 +83,15 @@ describe("vault mock", () => {
     });
   });
 
-  it("mock next-round counts +1m from now on a node that was idle", async () => {
-    const { vault } = tasks.mocks;
-    const { timestamp } = await vault.block();
-    await tasks.rpc("evm_increaseTime", 120);
-    await tasks.documentOf("mock next-round endTime=+1m");
-    const { endTime } = await vault.getLatestRoundInfo();
-    expect(Number(endTime)).to.be.at.least(timestamp + 120 + 60);
-  });
-
   itFails(
     tasks,
     `
-    mock set unknownOrders=yes | VAULT_INVALID_ENUM | zeros, revert, invalid
-    mock set orders.8=gone | VAULT_INVALID_ARGUMENT | an object is needed
-    mock set =1 | VAULT_INVALID_ARGUMENT | it is not path=value
     mock set round.price=1 | VAULT_INVALID_ARGUMENT | settledAmount, settled
     mock set volume=1 volume=2 | VAULT_INVALID_ARGUMENT | would be lost
-    mock set orders.7.state=closed orders.07.state=open | VAULT_INVALID_ARGUMENT | would be lost
     mock set __proto__.x=1 | VAULT_INVALID_ARGUMENT | there is no such value
-    mock set volume | VAULT_INVALID_ARGUMENT | as in round.strikePrice=65000e18
     mock set round.endTime=soon | VAULT_INVALID_TIME | round.endTime
     mock set volume=1 --at vault=${NOBODY} | VAULT_NOT_A_MOCK | cannot be scripted
     mock next-round settled=true | VAULT_INVALID_ARGUMENT | not a field
-    mock next-round volume | VAULT_INVALID_ARGUMENT | as in strikePrice=65000e18
     mock fail getOrderInfo no --pool public | VAULT_INVALID_ARGUMENT | no pool
     `,
   );

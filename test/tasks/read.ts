@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { toQuantity } from "ethers";
 
-import { distinctState, ORDER_ID } from "../helpers/distinct-state.js";
+import { distinctState } from "../helpers/distinct-state.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { hreOnLive, httpNetwork } from "../helpers/hre.js";
 import { NOBODY, SECOND } from "../helpers/names.js";
@@ -44,11 +44,6 @@ describe("read tasks", () => {
       expect(lines.slice(0, shown.length)).to.deep.equal([...shown]);
     });
   }
-
-  it("order has its id in the document", async () => {
-    const { order } = await tasks.documentOf(`order ${ORDER_ID}`);
-    expect(order).to.include({ orderID: ORDER_ID.toString(), number: "21" });
-  });
 
   it("a read with --block reads an earlier block, by its number in decimal or 0x hex", async () => {
     const { number } = await tasks.mocks.vault.block();

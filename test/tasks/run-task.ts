@@ -1,4 +1,3 @@
-import { CustomError } from "@nomicfoundation/hardhat-utils/error";
 import { expect } from "chai";
 import { HardhatPluginError } from "hardhat/plugins";
 
@@ -80,12 +79,6 @@ describe("running a task", () => {
       "an error of a plugin",
       new HardhatPluginError("hardhat-other", "no"),
       ...([HARDHAT, "The plugin hardhat-other failed: no."] as const),
-    ],
-    [
-      "an error of a helper",
-      new (class extends CustomError {})("no"),
-      HARDHAT,
-      "no.",
     ],
     ["a text", "oops", "VAULT_INTERNAL", "oops"],
     [

@@ -14,7 +14,6 @@ import {
   SETTLE,
   SETTLER,
   VAULT,
-  contractsWithHistory,
 } from "../helpers/scripted-contracts.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
 
@@ -138,12 +137,4 @@ describe("the state of a vault", () => {
       expect(state.keeper.openSettlement).to.equal(null);
     });
   }
-
-  it("readState finds neither end nor settlement of a round that cannot be read", async () => {
-    const state = await stateOf(new ScriptedNode(contractsWithHistory([])));
-    expect(state.keeper).to.include({
-      ...{ expired: null, secondsToEnd: null, canBeSettled: null },
-    });
-    expect(describeAttempt(state).text).to.match(/^unknown, There is no con/u);
-  });
 });

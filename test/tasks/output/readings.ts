@@ -5,7 +5,6 @@ import { zeroAnswer } from "../../../src/mocks/scenarios.js";
 import {
   failureNotes,
   failuresOf,
-  labelOf,
   readingsBlock,
   readingsOf,
   snapshotBlocks,
@@ -66,9 +65,7 @@ describe("output of readings", () => {
       context,
       `Public used · ${bar} · locked of deposited`,
     ],
-    ["getLPAmountInfo", pool, raw, "Public locked · 1"],
     ["getOrderInfo", order, context, note],
-    ["getOrderInfo", order, raw, "State · 0"],
     ["getOrderInfo", { ...order, state: 1 }, context, "State · open (1)"],
   ] as const) {
     it(`readingsBlock ends ${operation} with "${last}"${settings.raw ? " with --raw" : ""}`, () => {
@@ -94,15 +91,4 @@ describe("output of readings", () => {
     expect(lines.slice(2)).to.deep.equal([error.fix]);
     expect(linesOf([failureNotes([])])).to.deep.equal([""]);
   });
-
-  for (const [label, variant, shown] of [
-    ["Settled price", "round", "Round settled price"],
-    ["APY", "round", "Round APY"],
-    ["Settled APY", "round", "Round settled APY"],
-  ] as const) {
-    it(`labelOf names ${label} of ${variant} "${shown}"`, () => {
-      const field = { name: "x", type: "uint256", unit: "raw", label } as const;
-      expect(labelOf(field, variant)).to.equal(shown);
-    });
-  }
 });

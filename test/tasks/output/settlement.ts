@@ -7,7 +7,6 @@ import type {
 } from "../../../src/settlement/types.js";
 import {
   describeEvent,
-  earlyWarning,
   preflightBlocks,
   settlementBlocks,
 } from "../../../tasks/output/settlement.js";
@@ -96,32 +95,6 @@ describe("the screen before a settlement", () => {
       expect(asked(preflight)).to.include(line);
     });
   }
-
-  for (const [title, preflight, pattern] of [
-    [
-      "gas and cost of a settlement that reverts",
-      reverting,
-      /^(?:Gas|Cost) /mu,
-    ],
-    [
-      "that nothing changes if the settlement reverts",
-      { preview: { ...simulated, status: "reverted" } },
-      /^No reading changes/mu,
-    ],
-  ] satisfies ReadonlyArray<
-    readonly [string, Partial<SettlementPreflight>, RegExp]
-  >) {
-    it(`settle does not show ${title}`, () => {
-      expect(asked(preflight).join("\n")).to.not.match(pattern);
-    });
-  }
-
-  it("settle warns that there is no round", () => {
-    const round = { ...OPEN_ROUND, endTime: 0n };
-    expect(linesOf([earlyWarning({ ...before, round })])[0]).to.include(
-      "WARNING: There is no round yet: its end is 0.",
-    );
-  });
 });
 
 const settlement: Settlement = {
@@ -179,11 +152,9 @@ describe("the screen after a settlement", () => {
   for (const [status, shown] of [
     ["settled", "<good>Settled</>"],
     ["not-settled", "<bad>Not settled</>"],
-    ["nothing-to-do", "<warn>Nothing to do</>"],
     ["refused", "<bad>Refused</>"],
     ["reverted", "<bad>Reverted</>"],
     ["unconfirmed", "<bad>Unconfirmed</>"],
-    ["cancelled", "<warn>Cancelled</>"],
   ] as const) {
     it(`settle ends with ${shown} for ${status}, and the reason, the transaction and its gas`, () => {
       expect(ended({ status, reason: "w\u001bhy" })).to.deep.equal([
@@ -208,12 +179,6 @@ describe("the screen after a settlement", () => {
     const nothing = { hash: null, blockNumber: null };
     const lines = ended({ status: "reverted", ...nothing }, undefined);
     expect(lines).to.include("Transaction · none: nothing was sent");
-  });
-
-  it("settle names a block of its own below the heading", () => {
-    const lines = ended({ blockNumber: 11 });
-    expect(lines[0]).to.equal("Settlement");
-    expect(lines).to.include("Block · 11");
   });
 
   for (const [before, lines] of [
