@@ -31,6 +31,7 @@ describe("symbol and decimals of a token", () => {
     [encodeBytes32String("OLD"), word(0), { symbol: "OLD", decimals: 0 }],
     [text(`${longest}B`), word(77), { symbol: longest, decimals: 77 }],
     [text(""), word(78), { symbol: null, decimals: null }],
+    [undefined, undefined, { symbol: null, decimals: null }],
     ["0x1234", "0x06", { symbol: null, decimals: null }],
   ] as const) {
     it(`describeTokens() returns ${JSON.stringify(described)} if the decimals are ${String(decimals)}`, async () => {

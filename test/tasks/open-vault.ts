@@ -179,16 +179,11 @@ describe("the addresses that tasks use", () => {
     });
   }
 
-  for (const [typed, value, code] of [
-    ["volume", "0xhunter2secret", "VAULT_INVALID_ADDRESS"],
-    ["request queryVolume", "0xhunter2secret", "VAULT_INVALID_ADDRESS"],
-  ] as const) {
-    it(`vault ${typed} refuses a variable that is ${value ?? "unset"} with ${code}, and does not show its value`, async () => {
-      if (value !== undefined) {
-        process.env["TEST_DAI_VAULT"] = value;
-      }
+  for (const typed of ["volume", "request queryVolume"]) {
+    it(`vault ${typed} refuses a variable that is no address with VAULT_INVALID_ADDRESS, and does not show its value`, async () => {
+      process.env["TEST_DAI_VAULT"] = "0xhunter2secret";
       const error = await tasks.errorOf(`${typed} --instance dai`);
-      expect(error).to.include({ code });
+      expect(error).to.include({ code: "VAULT_INVALID_ADDRESS" });
       expect(JSON.stringify(error))
         .to.include("networks.live.vault.instances.dai.contracts.vault")
         .and.not.include("hunter2");
