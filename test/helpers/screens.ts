@@ -1,5 +1,5 @@
 import type { BlockInfo } from "../../src/rpc/blocks.js";
-import type { ReadingChange, Simulation } from "../../src/types.js";
+import type { Simulation } from "../../src/types.js";
 import type { Block } from "../../tasks/output/blocks.js";
 import { renderText } from "../../tasks/output/render-text.js";
 import { createStyle } from "../../tasks/output/style.js";
@@ -27,11 +27,6 @@ export const simulated: Simulation = {
   ...{ status: "settled", code: null, reason: null, engine: "simulateV1" },
   ...{ guard: null, gasUsed: 50_000n, block, changes: [], balances: [] },
   ...{ transfers: [], notes: [] },
-};
-
-export const priceChange: ReadingChange = {
-  ...{ reading: "round", field: "settledPrice", before: 0n },
-  after: 66_250n * 10n ** 18n,
 };
 
 /** The lines of blocks, with their tones as `<bad>text</>`. */

@@ -8,10 +8,9 @@ import { deployContract, mined } from "./transactions.js";
 /** Vaults of SettlingVaults.sol, each of which settles in a way of its own. */
 export type SettlingVaultName =
   | `${"Paying" | "Refunding" | "Keeper" | "Clock" | "Native" | "Rolling"}Vault`
-  | `${"NoContracts" | "ContractsOnly" | "Batch" | "Idle" | "Silent"}Vault`
-  | `${"Swallowing" | "Fee" | "Purse" | "Giving" | "Mixed"}Vault`
-  | `${"Invalid" | "Origin" | "FailingPayment" | "Ticking"}Vault`
-  | `${"Paid" | "Unpaid" | "Untouched" | "Touched" | "BaseFee"}Vault`;
+  | `${"NoContracts" | "Batch" | "Idle" | "Fee" | "Purse" | "Giving"}Vault`
+  | `${"Mixed" | "Origin" | "FailingPayment" | "Ticking"}Vault`
+  | `${"Unpaid" | "Untouched"}Vault`;
 
 async function deploy(
   deployer: Signer,

@@ -246,13 +246,6 @@ contract NoContractsVault is SettlingVault {
     }
 }
 
-contract ContractsOnlyVault is SettlingVault {
-    function settleAll() external override {
-        require(msg.sender.code.length > 0, "for contracts only");
-        _finish(3, 3);
-    }
-}
-
 /// Settles and opens its next round at once.
 contract RollingVault is SettlingVault {
     function settleAll() external override {
@@ -278,16 +271,6 @@ contract BatchVault is SettlingVault {
 
 contract IdleVault is SettlingVault {
     function settleAll() external override {}
-}
-
-/// Pays inside a try, and settles whatever becomes of it.
-contract SwallowingVault is SettlingVault {
-    function settleAll() external override {
-        for (uint256 id = 1; id <= orderCount; ++id) {
-            try token.transfer(orders[id].holder, 10) {} catch {}
-        }
-        _finish(6, 6);
-    }
 }
 
 /// Settles at the base fee of its block.
@@ -377,22 +360,6 @@ contract Proxy {
     }
 }
 
-/// Returns without a word if there is nothing to settle.
-contract SilentVault is SettlingVault {
-    function settleAll() external override {
-        if (!round.settled) _finish(10, 10);
-    }
-}
-
-/// As an assert before Solidity 0.8: the INVALID opcode.
-contract InvalidVault is SettlingVault {
-    function settleAll() external pure override {
-        assembly {
-            invalid()
-        }
-    }
-}
-
 /// For accounts that send transactions, not for what they call.
 contract OriginVault is SettlingVault {
     function settleAll() external override {
@@ -428,14 +395,6 @@ contract TickingVault is SettlingVault {
     }
 }
 
-/// For transactions that pay for their gas, not for simulations that do not.
-contract PaidVault is SettlingVault {
-    function settleAll() external override {
-        require(tx.gasprice > 0, "nobody pays for gas");
-        _finish(14, 14);
-    }
-}
-
 contract UnpaidVault is SettlingVault {
     function settleAll() external override {
         require(tx.gasprice == 0, "somebody pays for gas");
@@ -448,22 +407,6 @@ contract UntouchedVault is SettlingVault {
     function settleAll() external override {
         require(msg.sender.balance >= 10_000 ether, "the sender has paid");
         _finish(16, 16);
-    }
-}
-
-/// For a sender that has paid for gas.
-contract TouchedVault is SettlingVault {
-    function settleAll() external override {
-        require(msg.sender.balance < 10_000 ether, "the sender has not paid");
-        _finish(17, 17);
-    }
-}
-
-/// For blocks with a base fee.
-contract BaseFeeVault is SettlingVault {
-    function settleAll() external override {
-        require(block.basefee > 0, "no base fee");
-        _finish(18, 18);
     }
 }
 
