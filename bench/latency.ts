@@ -88,8 +88,7 @@ export async function measureLatency(
   const anvil = await startAnvil();
   const node = await startRpcServer({
     upstream: anvil.url,
-    latencyMs,
-    isInStep: true,
+    stepMs: latencyMs,
   });
   const project = await useFixtureProject("plain");
   try {

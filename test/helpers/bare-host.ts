@@ -7,7 +7,6 @@ import type {
 } from "../../src/client/addresses.js";
 import type { VaultHost } from "../../src/host.js";
 import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
-import type { RpcClient } from "../../src/rpc/rpc-client.js";
 
 /** What Hardhat has of a network and its project, as far as a settlement asks. */
 export interface HostSettings {
@@ -30,9 +29,8 @@ export class BareHost extends VaultClient implements VaultHost {
     contractAddresses: ContractAddresses | AddressResolver,
     private readonly sender: string,
     private readonly hardhat?: HostSettings,
-    rpc?: RpcClient,
   ) {
-    super(provider, contractAddresses, { networkName: "scripted", rpc });
+    super(provider, contractAddresses, { networkName: "scripted" });
   }
 
   public get connection(): VaultHost["connection"] {

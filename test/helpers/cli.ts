@@ -21,8 +21,6 @@ export interface CommandOptions {
   /** Folder with the Hardhat configuration. */
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** What is typed; without it there is no standard input. */
-  readonly input?: string;
   /** A command that runs the rest, such as `unshare`, with its options. */
   readonly under?: readonly string[];
 }
@@ -30,13 +28,13 @@ export interface CommandOptions {
 /** Starts `hardhat <args>` as a child process, as a user would. */
 export function startHardhat(
   args: readonly string[],
-  { cwd, env = {}, input, under = [] }: CommandOptions,
+  { cwd, env = {}, under = [] }: CommandOptions,
 ): ChildProcess {
   const [command, ...rest] = [...under, process.execPath, hardhatCli];
   return spawn(command, [...rest, ...args], {
     cwd,
     env: { ...environmentWithoutColours(), ...env },
-    stdio: [input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
+    stdio: ["ignore", "pipe", "pipe"],
   });
 }
 
@@ -54,7 +52,6 @@ export async function runHardhat(
   child.stderr?.setEncoding("utf8").on("data", (text: string) => {
     stderr += text;
   });
-  child.stdin?.end(options.input);
   await once(child, "close");
   return { stdout, stderr, exitCode: child.exitCode };
 }

@@ -3,7 +3,6 @@ import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { text } from "node:stream/consumers";
-import { setTimeout as sleep } from "node:timers/promises";
 
 import { fieldsOf } from "./fields.js";
 
@@ -75,24 +74,21 @@ export interface RpcServer {
 /**
  * Starts a recording server, in front of a node where `upstream` names one.
  *
- * @param latencyMs Delays the answer to each HTTP request.
- * @param isInStep Gives all answers of a wave together, once no request has come for that
- * latency: on a busy machine, the waves are the same as on an idle one.
+ * @param stepMs Gives all answers of a wave together, once no request has come for so
+ * long: on a busy machine, the waves are the same as on an idle one.
  */
 export async function startRpcServer({
   upstream,
   handler = () => undefined,
-  latencyMs = 0,
-  isInStep = false,
+  stepMs,
 }: {
   upstream?: string;
   handler?: RpcHandler;
-  latencyMs?: number;
-  isInStep?: boolean;
+  stepMs?: number;
 }): Promise<RpcServer> {
   const requests: RecordedRequest[] = [];
   const httpRequests: RecordedHttpRequest[] = [];
-  const step = isInStep ? new Step(latencyMs) : undefined;
+  const step = stepMs === undefined ? undefined : new Step(stepMs);
   let answered = 0;
   const server = createServer((incoming, response) => {
     answer(incoming, response).catch((error: unknown) => {
@@ -122,8 +118,7 @@ export async function startRpcServer({
     }
     const isBatch = Array.isArray(parsed);
     const replies = await repliesTo(calls, isBatch, response);
-    const together =
-      step?.end() ?? (latencyMs > 0 ? sleep(latencyMs) : undefined);
+    const together = step?.end();
     if (replies === "handled") {
       return;
     }

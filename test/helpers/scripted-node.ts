@@ -110,10 +110,6 @@ export class ScriptedNode extends ScriptedChain implements Eip1193Provider {
     };
   }
 
-  public get provider(): Eip1193Provider {
-    return this;
-  }
-
   public async request({
     method,
     params = [],

@@ -45,7 +45,6 @@ export async function deploySettlingVault(
 ): Promise<{
   readonly contract: Contract;
   readonly token: Contract;
-  readonly oracle: Contract;
   /** For `vault.contracts` of a network. */
   readonly contracts: Readonly<Record<string, string>>;
 }> {
@@ -77,7 +76,6 @@ export async function deploySettlingVault(
   return {
     contract,
     token,
-    oracle,
     contracts: Object.fromEntries(
       Object.keys(contractRoles).map((role) => [role, address]),
     ),

@@ -36,7 +36,6 @@ export interface CompiledContract {
 
 export interface CompilerOutput {
   readonly errors?: ReadonlyArray<{
-    readonly severity: string;
     readonly formattedMessage: string;
   }>;
   readonly contracts: Readonly<

@@ -191,7 +191,7 @@ export function devKey(index: number): string {
 /** @param otherKey Account of everybody else; no test settles with it. */
 export async function openChain(
   url: string,
-  otherKey = devKey(2),
+  otherKey: string,
 ): Promise<SettlementChain> {
   const provider = new JsonRpcProvider(url, undefined, providerOptions);
   const deployer = new Wallet(otherKey, provider);

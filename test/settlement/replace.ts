@@ -243,7 +243,7 @@ describe("settleAll, with a transaction that is not mined", () => {
         const all = chain.asked
           .filter(({ method }) => method === SEND)
           .map(({ params: [raw] }) => Transaction.from(String(raw)));
-        expect(all.map(({ hash }) => hash)).to.deep.equal(settlement?.hashes);
+        expect(all.map(({ hash }) => hash)).to.deep.equal(settlement.hashes);
         const calls = all.map(({ to, data, nonce }) => [to, data, nonce]);
         expect(new Set(calls.map(String))).to.have.property("size", 1);
         const tips = all.map((one) => one.maxPriorityFeePerGas);

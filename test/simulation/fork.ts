@@ -274,7 +274,7 @@ describe("vault.fork()", () => {
 
   it("a fork is made, snapshots and settles in at most 5 waves and 12 requests, and a simulation in 3 waves and 10 requests", async () => {
     const slow = await startRpcServer({
-      ...{ upstream: chain.url, latencyMs: 20, isInStep: true },
+      ...{ upstream: chain.url, stepMs: 20 },
     });
     const { vault } = await connect({}, slow.url);
     const fork = await open(vault);

@@ -14,7 +14,7 @@ import type {
   ContractCall,
 } from "../helpers/scripted-contracts.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
-import { keysOf } from "../helpers/keys-of.js";
+import { keysOf } from "../../src/protocol/keys-of.js";
 import { simulateOn } from "../helpers/simulate-on.js";
 
 const word = (value: unknown): string =>

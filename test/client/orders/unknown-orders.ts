@@ -34,7 +34,7 @@ const range = (first: number, end: number): number[] =>
   Array.from({ length: end - first }, (_, index) => first + index);
 
 const startBehind = async (upstream: string): Promise<RpcServer> =>
-  await startRpcServer({ upstream, latencyMs: LATENCY_MS, isInStep: true });
+  await startRpcServer({ upstream, stepMs: LATENCY_MS });
 
 /** Forwards each call, as a proxy does, but reads the storage of the target. */
 const forwarderTo = (target: string): string =>

@@ -8,7 +8,7 @@ import { foundryBinary } from "../anvil.js";
 import { startServerProcess } from "../child-process.js";
 import { fieldsOf, listOf } from "../fields.js";
 import { freePort } from "../free-port.js";
-import { keysOf } from "../keys-of.js";
+import { keysOf } from "../../../src/protocol/keys-of.js";
 import { sample } from "../sample.js";
 import { contractSources, foundryCompiler } from "../solc.js";
 import type { Tarball } from "../tarball.js";

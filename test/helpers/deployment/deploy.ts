@@ -42,7 +42,6 @@ export interface InstanceOptions {
 export interface Instance {
   /** For `vault.contracts` of a network. */
   readonly contracts: Readonly<Record<ContractRole, Address>>;
-  readonly decimals: number;
   /** Of every contract; `Token` is what the vault pays its caller with, 18 decimals. */
   readonly addresses: Readonly<Record<DeployedName, Address>>;
 }
@@ -243,7 +242,6 @@ export async function deployInstances<Name extends string>(
         vaultFactory,
         vault,
       },
-      decimals,
       addresses,
     };
   }

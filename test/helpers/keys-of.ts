@@ -1,1 +1,0 @@
-export { keysOf } from "../../src/protocol/keys-of.js";
