@@ -14,3 +14,7 @@ export function burnsGas(gas: number): string {
     "0x5200",
   ]);
 }
+
+/** Returns the account's balance, and reverts if the caller has code. */
+export const balanceForAccounts = (account: string): string =>
+  `0x333b156009575f5ffd5b73${account.slice(2)}315f5260205ff3`;

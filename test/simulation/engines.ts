@@ -181,6 +181,15 @@ describe("every engine predicts what a settlement then does", () => {
       expect(readings).to.include("round").and.not.include("volume");
     });
 
+    it(`${engine} leaves the balance of a sender without money as it is, and notes the fee that it cannot pay`, async () => {
+      const { vault } = await stage.deploy("PayingVault");
+      const from = getAddress(`0x${"00".repeat(18)}beef`);
+      const { status, balances, notes } = await stage.simulate(vault, { from });
+      expect(status).to.equal("settled");
+      expect(balances.filter(({ account }) => account === from)).to.eql([]);
+      expect(notes.join(" ")).to.match(/cannot pay for gas: it has 0 wei/u);
+    });
+
     it(`${engine} notes for a sender with code, not for one that delegates, that another account sends the transaction`, async () => {
       const { vault } = await stage.deploy("OriginVault");
       const [safe, delegating] = ["5afe", "7702"].map((tail) =>

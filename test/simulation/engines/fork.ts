@@ -4,11 +4,12 @@ import { toQuantity } from "ethers";
 import { encodeRevertData } from "../../../src/mocks/index.js";
 import type { HardhatVault } from "../../../src/types.js";
 import { expectVaultError } from "../../helpers/assertions.js";
-import { burnsGas } from "../../helpers/bytecode.js";
+import { balanceForAccounts, burnsGas } from "../../helpers/bytecode.js";
 import { fieldsOf } from "../../helpers/fields.js";
 import { deployTestGuard } from "../../helpers/guard.js";
 import { startHardhatNode } from "../../helpers/hardhat-node.js";
 import { connectTo } from "../../helpers/hre.js";
+import { FIRST } from "../../helpers/names.js";
 import { startRpcServer } from "../../helpers/rpc-server.js";
 import type {
   RecordedRequest,
@@ -22,6 +23,9 @@ import {
   directProvider,
   useProtocol,
 } from "../../helpers/world.js";
+
+/** Sends all that it has to whoever calls. */
+const PAYS_ITS_CALLER = "0x5f5f5f5f47335af100";
 
 const callsSettlement = ({ method, params }: RecordedRequest): boolean =>
   method === "eth_call" && fieldsOf(params[0])["data"] === "0xa015aefe";
@@ -183,6 +187,21 @@ describe("simulateSettleAll with the engine fork", () => {
       expect(chosen.status).to.equal(isRefusedHere ? "reverted" : "settled");
     });
   }
+
+  it("fork reads by itself a contract that refuses a caller with code, and the fee changes no reading", async () => {
+    const { underlyingAsset, vault: address } = chain.protocol.contracts;
+    await set("Code", underlyingAsset, balanceForAccounts(FIRST));
+    await set("Code", address, PAYS_ITS_CALLER);
+    const paid = 10n ** 18n;
+    await set("Balance", address, toQuantity(paid));
+    const vault = await open();
+    const { changes } = await vault.simulateSettleAll({ engine: "fork" });
+    const balance = await chain.provider.getBalance(FIRST);
+    expect(changes).to.deep.include({
+      ...{ reading: "fundingFeeRate.put", field: "fundingFeeRate" },
+      ...{ before: balance, after: balance + paid },
+    });
+  });
 
   describe("on the state of a past block", () => {
     /** A vault, and a block before the newest. */
