@@ -80,6 +80,7 @@ describe("options of tasks", () => {
     orders --ids 500- | ids | {firstId:500n}
     orders --ids 1,5-6 | ids | {ids:[1n,5n,6n]}
     settle --max-fee-per-gas '1.5 gwei' | maxFeePerGas | 1500000000n
+    settle --max-fee-per-gas 1000wei | maxFeePerGas | 1000n
     ${margins} 3 | maxVolume | 3000000n
     ${margins} 3 --instance usdc | maxVolume | 300n
     ${margins} 0x10 --raw | maxVolume | 16n

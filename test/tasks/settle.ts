@@ -9,6 +9,7 @@ import type { TypedOptions } from "../../tasks/parse-options.js";
 import { settle, toOptions } from "../../tasks/settle.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { hreOnLive } from "../helpers/hre.js";
+import { SECOND } from "../helpers/names.js";
 import { KeptOutput } from "../helpers/screens.js";
 import { useKeeper } from "../helpers/keeper.js";
 import type { Keeper, NetworkChanges } from "../helpers/keeper.js";
@@ -255,10 +256,13 @@ describe("options of vault settle", () => {
   const parsed = { maxFeePerGas: 2n, confirmations: 3, timeout: 4_000 };
   for (const [typed, expected] of [
     [{ ifExpired: true }, { ifExpired: true }],
+    [{ partial: true }, { partial: true }],
     [{ assert: true }, { assertOnly: true }],
     [{ yes: true }, { resumeFirst: true }],
     [{ yes: true, resume: true }, { resume: true }],
     [{ resume: true, bump: true }, "typed"],
+    [{ resume: true, cancel: true }, "typed"],
+    [{ from: SECOND }, "typed"],
     [{ tokens: "none" }, { tokens: [] }],
     [values, parsed],
   ] as const) {
@@ -271,6 +275,7 @@ describe("options of vault settle", () => {
 
   for (const [flag, needed] of [
     ["bump", "resume"],
+    ["cancel", "resume"],
     ["safe", "calldata"],
   ] as const) {
     it(`settle --${flag} without --${needed} fails`, () => {

@@ -21,6 +21,7 @@ const uint256 = <Unit extends string>(unit: Unit) =>
 
 describe("values for a person", () => {
   for (const [unit, value, text, more = {}] of [
+    ["rate", 1n, "0.00000001", { unscaled: 1n }],
     ["price", 1n, "0.000000000000000001", { unscaled: 1n }],
     ["percent", 10n ** 18n, "100 %"],
     ["token", 1_500_000n, "1.5 tokens"],
@@ -114,6 +115,17 @@ describe("values for a person", () => {
     ["formatCountdown(160) at 100", formatCountdown(160n, 100), "in 1m"],
     ["utilisationBar(0, 100)", utilisationBar(0n, 100n), `${bar(0)}0.0 %`],
     ["utilisationBar(1, 3)", utilisationBar(1n, 3n), `${bar(7)}33.3 %`],
+    [
+      "utilisationBar(999, 1,000)",
+      utilisationBar(999n, 1_000n),
+      `${bar(23)}99.9 %`,
+    ],
+    ["utilisationBar(3, 2)", utilisationBar(3n, 2n), `${bar(24)}150.0 %`],
+    [
+      "utilisationBar(0, 0)",
+      utilisationBar(0n, 0n),
+      `${bar(0)}(nothing to fill)`,
+    ],
     ["describeAnswer(null)", describeAnswer(null), "unknown"],
   ] as const) {
     it(`${call} is ${text}`, () => {

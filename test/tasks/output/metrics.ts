@@ -136,8 +136,10 @@ describe("metrics of vault status", () => {
   const since = "settlement_open_since_timestamp_seconds{} 1700000000";
   const underWay = ["settlement_open{} 1", since];
   for (const [more, gone, come] of [
+    [{ expired: true }, ["round_expired{} 0"], ["round_expired{} 1"]],
     [{ secondsToEnd: null }, ["round_remaining_seconds{} 12"], []],
     [{ canBeSettled: failed }, ["can_be_settled{} 1"], []],
+    [{ canBeSettled: false }, ["can_be_settled{} 1"], ["can_be_settled{} 0"]],
     [{ openSettlement: null }, underWay, ["settlement_open{} 0"]],
     [{ openSettlement: failed }, underWay, []],
     [{ openSettlement: { hash: "0x1", nonce: 1, since: null } }, [since], []],
