@@ -15,6 +15,7 @@ import type {
 import { textsForCommandLine } from "../../src/errors.js";
 import { RoundGuardArtifact } from "../../src/guard/artifact.js";
 import { expectVaultError } from "../helpers/assertions.js";
+import { fieldsOf } from "../helpers/fields.js";
 import {
   FACTORY,
   GENESIS,
@@ -199,10 +200,18 @@ describe("client - rounds", () => {
     "settle",
     [VAULT, FACTORY, 1n, 2n, false, false, []],
   );
-  for (const [title, to, data, isSettled, reverts = false] of [
+  for (const [title, to, data, isSettled, receipt] of [
     ["a call of settleAll", VAULT, SETTLE, true],
     ["a call of a guard for that vault", SAFE, guarded, true],
-    ["a call of settleAll that reverts", VAULT, SETTLE, false, true],
+    ["a call of settleAll that reverts", VAULT, SETTLE, false, "reverted"],
+    ["a call of settleAll without a receipt", VAULT, SETTLE, false, null],
+    [
+      "a call of settleAll with a receipt without status",
+      VAULT,
+      SETTLE,
+      false,
+      {},
+    ],
     ["a transaction of a Safe with that call in its data", SAFE, nested, true],
     ["a transaction of another vault", SAFE, SETTLE, false],
     ["another transaction", VAULT, "0x12345678", false],
@@ -211,10 +220,18 @@ describe("client - rounds", () => {
       const node = new ScriptedNode();
       node.effect = nextRound;
       node.pool = [{ hash: GENESIS, from: SAFE, to, data, nonce: 0 }];
+      const reverts = receipt === "reverted";
       node.revertsWith = reverts ? "0x12345678" : undefined;
       node.mine(
         to === VAULT && data === SETTLE && !reverts ? undefined : nextRound,
       );
+      if (typeof receipt === "object") {
+        node.on("eth_getTransactionReceipt", async (_, answer) =>
+          receipt === null
+            ? null
+            : { ...fieldsOf(await answer()), status: undefined },
+        );
+      }
       const client = new VaultClient(node, {
         vaultFactory: FACTORY,
         vault: VAULT,

@@ -131,11 +131,13 @@ export function orderWords({
   exType,
   holder = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
   number = 1n,
+  contractType = 1,
   state = 1,
 }: {
   readonly exType: Uint8Array;
   readonly holder?: string;
   readonly number?: bigint;
+  readonly contractType?: number;
   readonly state?: number;
 }): string {
   // Bytes are encoded as a string is.
@@ -144,6 +146,6 @@ export function orderWords({
     "address",
     ...Array.from({ length: 11 }, () => "uint256"),
   ];
-  const numbers = [number, 2, 3, 4, 5, 6, 7, 8, 9, 1, state];
+  const numbers = [number, 2, 3, 4, 5, 6, 7, 8, 9, contractType, state];
   return AbiCoder.defaultAbiCoder().encode(types, [exType, holder, ...numbers]);
 }

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { Wallet, concat, zeroPadValue } from "ethers";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import type { NetworkConnection } from "hardhat/types/network";
 
@@ -9,7 +10,11 @@ import { callMethod } from "../helpers/call-method.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { createTestHre } from "../helpers/hre.js";
 import { NOBODY } from "../helpers/names.js";
+import { devKey } from "../helpers/world.js";
 
+const FORWARDER = "0x00000000000000000000000000000000000f0f0f";
+/** Calls the address in the first word with the bytes after it; succeeds anyhow. */
+const FORWARDER_CODE = "0x602036038060206000376000600082600060006000355af100";
 const GAS = { gasLimit: 1_000_000 };
 
 /** The reasons of reads that fail; "answers" for one that succeeds. */
@@ -79,6 +84,31 @@ describe("fail() with times, in process", () => {
     await expectRevert(settleAll(GAS), "busy");
     await settleAll(GAS);
     expect(await vault.getLatestRoundInfo()).to.include({ settled: true });
+  });
+
+  it("counts a transaction that its sender has signed", async () => {
+    const wallet = new Wallet(devKey(1), connection.ethers.provider);
+    await mocks.fail("settleAll", "busy", { from: wallet, times: 1 });
+    const to = mocks.addresses.vault;
+    const { data } =
+      await mocks.contracts.vault.settleAll.populateTransaction();
+    const settle = async (): Promise<unknown> =>
+      await wallet.sendTransaction({ to, data, ...GAS });
+    await expectRevert(settle(), "busy");
+    await settle();
+    expect(await vault.getLatestRoundInfo()).to.include({ settled: true });
+  });
+
+  it("counts a call that a contract makes, also if it catches the failure", async () => {
+    await request("hardhat_setCode", FORWARDER, FORWARDER_CODE);
+    await mocks.fail("settleAll", "busy", { from: FORWARDER, times: 1 });
+    const signer = await connection.ethers.provider.getSigner(0);
+    const to = zeroPadValue(mocks.addresses.vault, 32);
+    const data = concat([to, "0xa015aefe"]);
+    for (const settled of [false, true]) {
+      await signer.sendTransaction({ to: FORWARDER, data, ...GAS });
+      expect(await vault.getLatestRoundInfo()).to.include({ settled });
+    }
   });
 
   const STRANGERS = { from: NOBODY, times: 1 };

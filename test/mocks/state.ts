@@ -277,6 +277,8 @@ describe("state of the mocks", () => {
       ]).to.deep.equal(["every", "caller", "order"]);
       await mocks.succeed("getOrderInfo", { orderID: 2n });
       expect(await reasonOf(2n, NOBODY)).to.equal("caller");
+      await mocks.succeed("getOrderInfo", { from: NOBODY });
+      expect(await reasonOf(2n, NOBODY)).to.equal("every");
       await mocks.succeed("getOrderInfo");
       // No failure of before comes back.
       await mocks.fail("getOrderInfo", "gone", { orderID: 3n });

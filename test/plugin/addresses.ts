@@ -98,6 +98,12 @@ describe("addresses of a vault", () => {
     ]).to.deep.equal(["named", undefined, "daily", "none"]);
   });
 
+  it("an instance of a vault whose operation has ended sends nothing more", async () => {
+    const signal = AbortSignal.abort("enough");
+    const read = named.withOptions({ signal }).instance("daily").queryVolume();
+    expect(await read.catch((reason: unknown) => reason)).to.equal("enough");
+  });
+
   for (const name of ["Daily", "constructor"]) {
     it(`instance("${name}") throws VAULT_UNKNOWN_INSTANCE with the names that there are`, async () => {
       const { details } = await expectVaultError(

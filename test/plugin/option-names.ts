@@ -63,8 +63,13 @@ describe("misspelt options", () => {
       [{ ...terms, endtime: 2n }],
       '"endtime" is not an argument; the arguments are maxVolume, APY, endTime',
     ],
+    ["snapshot", [{ blockNumber: 1 }], '"blockNumber" is not an option'],
     ["orders", [{ sate: "open" }], '"sate" is not an option'],
+    ["rounds", [{ blockTag: 1 }], '"blockTag" is not an option'],
     ["settleAll", [{ confirmation: 2 }], '"confirmation" is not an option'],
+    ["simulateSettleAll", [{ at: 2 }], '"at" is not an option'],
+    ["fork", [{ block: 2 }], '"block" is not an option'],
+    ["mockAt", ["trading", { override: {} }], '"override" is not an option'],
     [
       "deployMocks",
       ["expired-round"],

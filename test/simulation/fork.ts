@@ -91,6 +91,36 @@ describe("vault.fork()", () => {
     expect((await vault.getLatestRoundInfo()).settled).to.equal(false);
   });
 
+  it("vault.fork() forks an OP chain by Hardhat's newest hardfork of such chains", async () => {
+    const { vault } = await connect({ chainType: "op" });
+    const fork = await open(vault);
+    expect(fork.chainType).to.equal("op");
+    expect((await fork.vault.getLatestRoundInfo()).settled).to.equal(false);
+  });
+
+  it("vault.fork() calls contracts at its block by the hardfork history that the user configured, else by the newest rules, and leaves Hardhat's description of the chain", async () => {
+    const contract = `0x${"5f".repeat(20)}`;
+    // PUSH0, which london does not have.
+    await chain.provider.send("anvil_setCode", [contract, "0x5f5ff3"]);
+    const hardforkHistory = { london: { blockNumber: 0 } };
+    for (const [history, fails] of [
+      [{}, false],
+      [{ hardforkHistory }, true],
+    ] as const) {
+      const { hre, vault } = await connect({}, node.url, {
+        chainDescriptors: { [CHAIN_ID]: { name: "Mine", ...history } },
+      });
+      const descriptors = hre.config.chainDescriptors;
+      const before = descriptors.get(BigInt(CHAIN_ID));
+      const fork = await open(vault);
+      const answer: unknown = await fork.provider
+        .request({ method: "eth_call", params: [{ to: contract }, "latest"] })
+        .catch(() => "failed");
+      expect(answer).to.equal(fails ? "failed" : "0x");
+      expect(descriptors.get(BigInt(CHAIN_ID))).to.equal(before);
+    }
+  });
+
   it("vault.fork() throws VAULT_FORK_NETWORK_TAKEN if the configuration has another network named vaultFork", async () => {
     const { vault } = await connect({}, node.url, {
       networks: { vaultFork: httpNetwork(chain.url) },

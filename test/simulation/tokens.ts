@@ -167,9 +167,13 @@ describe("tokens that a guard would keep", () => {
       ].map((log) => ({ ...log, address: contract, data: "0x" }));
     const keptFrom = (logs: unknown) =>
       keptBy(receiver, { transfers: [], logs }, []).others;
-    expect(keptFrom(logsTo(receiver))).to.deep.equal([
-      `${contract} (ERC-721)`,
-      `${contract} (ERC-1155)`,
+    const [ofItem, ofItems] = ["ERC-721", "ERC-1155"].map(
+      (standard) => `${contract} (${standard})`,
+    );
+    const logs = logsTo(receiver);
+    expect(keptFrom(logs)).to.deep.equal([ofItem, ofItems]);
+    expect(logs.map((log) => keptFrom([log]))).to.deep.equal([
+      ...[[ofItem], [ofItems], [ofItems]],
     ]);
     expect(keptFrom(logsTo(other))).to.deep.equal([]);
   });

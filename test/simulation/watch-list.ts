@@ -44,7 +44,7 @@ const answers =
     const step = phase === "after" ? 1 : 0;
     if (name === "getOrderInfo") {
       const exType = Buffer.from(step === 1 ? "\u001b[2J,=1" : "BTC-USDT");
-      const order = { exType, state: 2 - step };
+      const order = { exType, contractType: 1 + step, state: 2 - step };
       return { reverted: false, data: orderWords(order) };
     }
     const first = Number(`0x${to.slice(-1)}${data.slice(-1)}`) * 1_000;
@@ -108,6 +108,7 @@ describe("readings of a simulation", () => {
     ]);
     expect(changesOf(simulation, "orders.7")).to.deep.equal([
       ["exType", "BTC-USDT", "\u001b[2J,=1"],
+      ["contractType", 1, 2],
       ["state", 2, 1],
     ]);
   });
