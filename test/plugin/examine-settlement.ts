@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { Interface } from "ethers";
+import { Interface, toQuantity } from "ethers";
 
 import type { ContractAddresses } from "../../src/client/index.js";
 import { encodeRevertData } from "../../src/mocks/index.js";
@@ -60,7 +60,7 @@ describe("what doctor finds out of the journal", () => {
 describe("what doctor finds out of a signer", () => {
   const examine = async (
     node = new ScriptedNode(),
-    gasPrice = 10n ** 9n,
+    gasPrice: bigint | "auto" = 10n ** 9n,
     contracts?: ContractAddresses,
   ): Promise<readonly Check[]> =>
     await examineSigner(
@@ -94,6 +94,19 @@ describe("what doctor finds out of a signer", () => {
       expect(balance.detail.includes("if it takes 1,000,000 gas")).to.equal(
         supposed,
       );
+    });
+  }
+
+  // The base fee is 7, twice in the highest price, and the tip 1.
+  for (const [wei, status] of [
+    [15n, "ok"],
+    [14n, "fail"],
+  ] as const) {
+    it(`examineSigner() finds a balance of ${wei} wei for each gas ${status} if the highest price is 15 and the current one 8`, async () => {
+      const node = new ScriptedNode();
+      node.on("eth_getBalance", () => toQuantity(93_750n * wei));
+      const balance = named(await examine(node, "auto"), "balance");
+      expect(balance).to.include({ status, maxCost: 93_750n * 15n });
     });
   }
 

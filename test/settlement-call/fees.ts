@@ -103,6 +103,7 @@ describe("withMargin()", () => {
     ["gives what is needed above that", 700n, 970n, 1_000n, 970n],
     ["gives no more than the block has", 700n, 1_200n, 1_000n, 1_000n],
     ["stays below the cap of a transaction", CAP, CAP, 10n * CAP, CAP],
+    ["stays there if refunds do", CAP - 4n, CAP + 4n, 10n * CAP, CAP],
     [
       "goes above it if the use does",
       CAP + 4n,

@@ -13,6 +13,7 @@ import {
   OPEN_ROUND,
   nextRound,
   settledRound,
+  word,
 } from "../helpers/scripted-contracts.js";
 
 /** Time of the newest block of the scripted node, which is no development node. */
@@ -39,11 +40,25 @@ describe("roundChecker()", () => {
     return await roundChecker(host, entry, { ifExpired }, acceptsOldHead)(at);
   };
   /** The next round opens once the header of the newest block is read. */
-  const mineAfterHeader = (): void => {
-    keeper.chain.on("eth_call", async (_, answer) => {
+  const mineAfterHeader = (hasLens: boolean) => (): void => {
+    keeper.chain.overrides = hasLens;
+    keeper.chain.on("eth_call", async (params, answer) => {
       await setImmediate();
-      keeper.chain.mine(nextRound);
+      if (params.length > 2 === hasLens) {
+        keeper.chain.mine(nextRound);
+      }
       return await answer();
+    });
+  };
+  /** The lens runs in a block later than the header's, and of its second. */
+  const seeLaterInSameSecond = (): void => {
+    keeper.chain.on("eth_call", async ([, block], answer) => {
+      if (block !== "latest") {
+        return await answer();
+      }
+      await setImmediate();
+      keeper.chain.mine(settledRound);
+      return String(await answer()).replace(word(NEWEST + 1), word(NEWEST));
     });
   };
   const mine = (change: typeof settledRound) => (): void => {
@@ -58,9 +73,21 @@ describe("roundChecker()", () => {
     ["has one to the next round", mine(nextRound), {}, "refused"],
     [
       "has one if the next round opens after the header is read",
-      mineAfterHeader,
+      mineAfterHeader(true),
       {},
       "refused",
+    ],
+    [
+      "has one if it opens then on a node without the lens",
+      mineAfterHeader(false),
+      {},
+      "refused",
+    ],
+    [
+      "has one to a round settled in a later block of the same second",
+      seeLaterInSameSecond,
+      {},
+      "nothing-to-do",
     ],
     [
       "has one before the round's end",

@@ -11,8 +11,11 @@ import { fetchProvider } from "../helpers/fetch-provider.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { hreOnLive } from "../helpers/hre.js";
 import type { NetworkSettings } from "../helpers/hre.js";
+import { useKeeper } from "../helpers/keeper.js";
+import { startRpcServer } from "../helpers/rpc-server.js";
 import { parseDocument, runTyped } from "../helpers/run-vault-task.js";
 import { KeptOutput } from "../helpers/screens.js";
+import { handlerOf } from "../helpers/scripted-node.js";
 import { devKey } from "../helpers/world.js";
 
 const KEY = devKey(0);
@@ -78,6 +81,7 @@ describe("vault deploy-guard", () => {
   });
 
   describe("on a terminal", () => {
+    const keeper = useKeeper();
     /** The guard's settler after the answer, and what was asked. */
     const answering = async (settler: string, answer: boolean) => {
       const hre = await hreOnLive(anvil.url);
@@ -102,6 +106,25 @@ describe("vault deploy-guard", () => {
     it("deploy-guard deploys after a yes", async () => {
       const { found } = await answering(addressAt(4), true);
       expect(found).to.equal(addressAt(4));
+    });
+
+    it("deploy-guard --yes asks nobody, and sends nothing far above recent prices: VAULT_FEE_UNUSUAL", async () => {
+      // No development node, where any price is usual.
+      keeper.suggestHighTip();
+      keeper.chain.on("eth_estimateGas", () => "0xea60");
+      const server = await startRpcServer({ handler: handlerOf(keeper.chain) });
+      const hre = await hreOnLive(server.url, { accounts: [KEY] });
+      const { vault } = await hre.network.create();
+      let asked = 0;
+      const ask = async (): Promise<boolean> => {
+        asked += 1;
+        return await Promise.resolve(true);
+      };
+      const args = parseOptions(deployGuardTask.options, { yes: true }, hre);
+      const work = deploy(vault, args, { ask, err: new KeptOutput() });
+      await expectVaultError(work, "VAULT_FEE_UNUSUAL");
+      await server.stop();
+      expect([asked, keeper.sends]).to.deep.equal([0, 0]);
     });
   });
 });
