@@ -16,6 +16,8 @@ describe("findEndClock()", () => {
 
   for (const [title, head, pending, settings, time, isSaid] of [
     ["the pending block's if all agree", -3, 2, live, 0, false],
+    ["this machine's if one is 60 s ahead", 0, 0, live, 0, false],
+    ["this machine's if one is 61 s ahead", 1, 0, live, 0, true],
     ["this machine's if a pending block is ahead", 0, 600, live, 0, true],
     ["a minute after the head if that is behind", -200, 0, live, -140, true],
     ["the pending block's if that is earliest", -3, -2, live, -2, false],

@@ -19,8 +19,8 @@ describe("recentPrices()", () => {
   beforeEach(() => {
     chain = new ScriptedNode();
   });
-  const pricesOf = async () =>
-    await recentPrices(new RpcClient(chain, "scripted"), NEWEST);
+  const pricesOf = async (newest = NEWEST) =>
+    await recentPrices(new RpcClient(chain, "scripted"), newest);
 
   for (const [title, baseFees, tips, used, median, isQuiet = false] of [
     ["takes the middle of what was paid", [0, 0, 0], [1, 2, 153], 0.5, 2n],
@@ -74,6 +74,12 @@ describe("recentPrices()", () => {
     });
     expect(await pricesOf()).to.deep.equal({ median: 4n, isQuiet: false });
     expect(chain.count("eth_getBlockByNumber")).to.equal(NEWEST + 1);
+    chain.asked.length = 0;
+    await pricesOf(30);
+    const numbers = chain.asked.flatMap(({ method, params: [block] }) =>
+      method === "eth_getBlockByNumber" ? Number(block) : [],
+    );
+    expect([numbers.length, Math.min(...numbers)]).to.deep.equal([20, 11]);
   });
 });
 

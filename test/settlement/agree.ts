@@ -174,6 +174,20 @@ describe("settleAll, after a question that took long", () => {
       },
       2,
     ],
+    [
+      "simulates again if the clock is 16 s behind",
+      () => {
+        clock.ahead -= 16_000;
+      },
+      2,
+    ],
+    [
+      "does not simulate again if the clock is 14 s ahead",
+      () => {
+        clock.ahead += 14_000;
+      },
+      1,
+    ],
   ] as const) {
     it(`${what}, and asks once if nothing changed`, async () => {
       const { status } = await keeper.settle(afterThinking(act));
@@ -192,7 +206,7 @@ describe("settleAll, after a question that took long", () => {
     ],
     [
       "asks once more if the cost is above what was shown",
-      [suggest("0xffff")],
+      [suggest("0x9")],
       { status: "settled" },
       ["settled", "settled"],
     ],
@@ -236,8 +250,8 @@ describe("settleAll, after a question that took long", () => {
   }
 
   it("offers no more than it showed if the price rose within that", async () => {
-    // The base fee is 7: 15 in all were shown, and 12 are needed now.
-    await keeper.settle(afterThinking(suggest("0x5")));
+    // The base fee is 7: 15 in all were shown, and as many are needed now.
+    await keeper.settle(afterThinking(suggest("0x8")));
     const send = keeper.chain.asked.find(({ method }) =>
       SENDS.includes(method),
     );
@@ -245,7 +259,7 @@ describe("settleAll, after a question that took long", () => {
       String(send?.params[0]),
     );
     expect(shown).to.have.length(1);
-    expect([maxFeePerGas, maxPriorityFeePerGas]).to.deep.equal([15n, 5n]);
+    expect([maxFeePerGas, maxPriorityFeePerGas]).to.deep.equal([15n, 8n]);
   });
 
   itSettles(keeper, [

@@ -159,6 +159,42 @@ describe("the proposal of settleAll", () => {
       },
     },
     {
+      title:
+        "without an engine refuses a gasMultiplier that leaves less than any settlement: VAULT_GAS_LIMIT_TOO_LOW",
+      given: withoutEngine,
+      network: { gasMultiplier: 0.35 },
+      is: "refused VAULT_GAS_LIMIT_TOO_LOW",
+      says: ["21000 gas"],
+    },
+    {
+      title: "without an engine calls it with the configured gas",
+      given: withoutEngine,
+      network: { gas: 70_000n },
+      is: "settled",
+      then: ({ chain }) => {
+        const gas = chain.asked
+          .filter(({ method }) => method === "eth_call")
+          .map(({ params: [call] }) => fieldsOf(call)["gas"]);
+        expect(gas).to.include(toQuantity(70_000n));
+      },
+    },
+    {
+      title: "goes by the base fee of the next block, not of the newest",
+      given: ({ chain }) => {
+        chain.on("eth_getBlockByNumber", async ([tag], answer) => ({
+          ...fieldsOf(await answer()),
+          ...(tag === "pending" && { baseFeePerGas: "0x9" }),
+        }));
+      },
+      is: "settled",
+      then: ({ events: [first] }) => {
+        expect(first).to.have.deep.nested.include({
+          ...{ "preflight.cost": 93_750n * 10n },
+          "preflight.maxCost": 93_750n * 19n,
+        });
+      },
+    },
+    {
       title: "without an engine is reverted with the reason of its estimate",
       given: (on) => {
         withoutEngine(on);

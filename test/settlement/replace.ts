@@ -119,6 +119,7 @@ describe("signReplacement()", () => {
 
   for (const [title, estimate, gas] of [
     ["is a rollup, and estimates more", () => "0xffff", 65_535n],
+    ["estimates less", () => "0x5207", 21_000n],
     [
       "refuses to estimate",
       () => {
@@ -190,6 +191,21 @@ describe("signReplacement()", () => {
       ]);
     });
   }
+
+  it("shows the cost of a cancellation by its own gas, at no more than the whole fee", async () => {
+    const newest = { ...old, fees: eip1559(15n, 9n) };
+    const shown: unknown[] = [];
+    await replace("cancel", newest, {}, async (one) => {
+      shown.push(one);
+      return await Promise.resolve("no");
+    });
+    expect(shown).to.have.length(1);
+    // An eighth more: 17 in all, and a tip of 11 above the base fee of 7.
+    expect(shown[0]).to.deep.include({
+      ...{ earlierMaxCost: old.gas * 15n, cost: 21_000n * 17n },
+      maxCost: 21_000n * 17n,
+    });
+  });
 
   for (const [title, newest, network] of [
     ["has no signed bytes", { ...old, raw: undefined }, {}],
