@@ -249,6 +249,16 @@ describe("settleAll, after a question that took long", () => {
     });
   }
 
+  it("asks once more if the newest block is too old by then", async () => {
+    clock.stoppedAt = 1_700_000_305_000;
+    const grow = (): void => {
+      clock.stoppedAt = 1_700_000_321_000;
+    };
+    await keeper.settle(afterThinking(grow), { vault: { maxHeadAge: 300 } });
+    const ages = shown.map(({ headAge }) => headAge);
+    expect(ages).to.deep.equal([null, 316]);
+  });
+
   it("offers no more than it showed if the price rose within that", async () => {
     // The base fee is 7: 15 in all were shown, and as many are needed now.
     await keeper.settle(afterThinking(suggest("0x8")));
