@@ -97,7 +97,7 @@ describe("transfers in logs and traces", () => {
       [{ ...call, from: undefined }, []],
       [{ ...call, value: undefined }, []],
       [{ ...call, to: undefined, calls: [inner] }, [1n]],
-      [{ ...call, error: "reverted", calls: [inner] }, []],
+      [{ ...call, error: "no", calls: [{ ...call, calls: [inner] }] }, []],
       [{ ...call, error: null }, [5n]],
     ] as const) {
       expect(
