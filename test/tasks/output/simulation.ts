@@ -68,6 +68,17 @@ describe("the screen of a simulation", () => {
     });
   }
 
+  for (const [status, ordersRead, line] of [
+    ["settled", 1, "1 order watched; none changed."],
+    ["settled", 0, undefined],
+    ["nothing-to-do", 3, undefined],
+  ] as const) {
+    it(`simulate shows ${line ?? "nothing"} of ${ordersRead} orders that are the same after ${status}`, () => {
+      const lines = shown({ status }, { ordersRead });
+      expect(lines.find((one) => one.includes("watched"))).to.equal(line);
+    });
+  }
+
   const transfers: readonly Transfer[] = [
     { token: "native", from: VAULT, to: SENDER, amount: 15n * 10n ** 17n },
     { token: TOKEN, from: SENDER, to: OTHER, amount: 1_234_567n },
