@@ -195,15 +195,10 @@ describe("client - snapshot", () => {
     });
   }
 
-  /** The lens finds its first reading too long. */
-  const cutFirstReading = (node: ScriptedNode): void => {
-    node.on("eth_call", async (params, answer) => {
-      const found = String(await answer());
-      const entries = 2 + 4 * 64;
-      return params.length < 3
-        ? found
-        : `${found.slice(0, entries)}02${found.slice(entries + 2)}`;
-    });
+  /** An answer of the lens that finds its first reading too long. */
+  const cutFirst = (answer: string): string => {
+    const entries = 2 + 4 * 64;
+    return `${answer.slice(0, entries)}02${answer.slice(entries + 2)}`;
   };
 
   it("snapshot() is one request once contracts have seen the same block as headers, and asks for a header again if a reading fails", async () => {
@@ -213,12 +208,31 @@ describe("client - snapshot", () => {
     node.asked.length = 0;
     expect(await client.snapshot()).to.deep.equal(first);
     expect(node.asked.map(({ method }) => method)).to.deep.equal(["eth_call"]);
-    cutFirstReading(node);
+    node.on("eth_call", async (params, answer) => {
+      const found = String(await answer());
+      return params.length < 3 ? found : cutFirst(found);
+    });
     node.asked.length = 0;
     expect(await client.snapshot()).to.deep.equal(first);
     expect(node.count("eth_getBlockByNumber")).to.be.greaterThan(0);
     // Alone what the lens could not find out.
     expect(node.count("eth_call") - lensCalls(node)).to.equal(1);
+  });
+
+  it("snapshot({ strict: true }) throws the error of a reading that fails once the header is asked for again", async () => {
+    const node = documentedNode({ overrides: true });
+    const client = clientOf(node);
+    await client.snapshot();
+    node.on("eth_call", async (params, answer) => {
+      if (params.length < 3) {
+        throw failure("execution reverted", { code: 3, data: "0x" });
+      }
+      return cutFirst(String(await answer()));
+    });
+    await expectVaultError(
+      client.snapshot({ strict: true }),
+      "VAULT_CALL_REVERTED",
+    );
   });
 
   it("snapshot() does not take a node that fails for a moment for one that refuses overrides", async () => {
