@@ -116,10 +116,10 @@ export class OrderReader {
     let underWay = 0;
     let tellLast: typeof onLast;
     const requestMore = (): void => {
-      // Answers that wait for the reader are bounded, too.
+      // Answers that wait for the reader count, too: V8 keeps what survives a collection.
       while (
         underWay < this.#concurrency &&
-        requested.length < 2 * this.#concurrency - 1
+        requested.length < this.#concurrency
       ) {
         const { value: chunk } = chunks.next();
         if (chunk === undefined) {

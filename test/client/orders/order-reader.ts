@@ -59,8 +59,11 @@ describe("client - requests of orders()", () => {
     for (let turn = 0; turn < 20; ++turn) {
       await new Promise((resolve) => setImmediate(resolve));
     }
-    // The chunk that is read, five more at most, and two that a turn has let go.
-    expect(node.asked.length - 1).to.be.within(3, 7);
+    // The probe of the lens, the chunk that is read, and three more.
+    expect(node.asked.map(({ method }) => method)).to.deep.equal([
+      "eth_getBlockByNumber",
+      ...Array.from({ length: 5 }, () => "eth_call"),
+    ]);
     await orders.return();
   });
 
