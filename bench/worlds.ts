@@ -1,7 +1,6 @@
 import type { ContractRole } from "../src/protocol/index.js";
 import type { HardhatVault } from "../src/types.js";
 import { deployInstance } from "../test/helpers/deployment/deploy.js";
-import { deployGeneratedOrders } from "../test/helpers/trading.js";
 
 export type Contracts = Readonly<Record<ContractRole, `0x${string}`>>;
 
@@ -16,14 +15,9 @@ export interface World {
 export const mocks: World = {
   name: "mocks",
   deploy: async (vault, orders) => {
-    const { addresses } = await vault.deployMocks({ scenario: "many-orders" });
-    const trading = await deployGeneratedOrders(
-      vault.provider,
-      1n,
-      BigInt(orders),
-    );
-    // ethers' addresses begin with 0x
-    return { ...addresses, trading: trading as `0x${string}` };
+    const scripted = await vault.deployMocks({ scenario: "many-orders" });
+    await scripted.generateOrders(1n, orders);
+    return scripted.addresses;
   },
 };
 

@@ -232,7 +232,10 @@ export function findRevert(error: unknown): RevertReason | undefined {
       return found;
     }
     // The codes and words of a revert also stand for a node's low gas limit.
-    const words = [...texts, ...links.map((link) => link["data"])].join("\n");
+    const said = links
+      .map((link) => link["data"])
+      .filter((one) => typeof one === "string");
+    const words = [...texts, ...said].join("\n");
     if (/out ?of ?gas/iu.test(words) && !/\brevert/iu.test(words)) {
       return undefined;
     }

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { getAddress, toBeHex } from "ethers";
+import { AbiCoder, concat, getAddress, toBeHex } from "ethers";
 
 import {
   VaultClient,
@@ -7,19 +7,15 @@ import {
   isFailedOrder,
   isFailedReading,
 } from "../../src/client/index.js";
-import type {
-  ContractAddresses,
-  Eip1193Provider,
-} from "../../src/client/index.js";
+import type { Eip1193Provider } from "../../src/client/index.js";
 import { toJsonValue } from "../../src/json.js";
+import type { MockVaultHandle } from "../../src/types.js";
 import { differentNodes } from "../helpers/every-node.js";
 import type { TestNode } from "../helpers/every-node.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { connectTo } from "../helpers/hre.js";
-import {
-  deployGeneratedOrders,
-  deployHostileTrading,
-} from "../helpers/trading.js";
+import { compileFixture } from "../helpers/solc.js";
+import { deployCode } from "../helpers/transactions.js";
 
 const CALLER = "0x00000000000000000000000000000000000A11cE";
 const NO_CODE = "0x000000000000000000000000000000000000dEaD";
@@ -93,21 +89,28 @@ for (const { name, start } of differentNodes) {
   describe(`client - reads of ${name}`, () => {
     let node: TestNode;
     let provider: Eip1193Provider;
-    let addresses: ContractAddresses;
+    let mocks: MockVaultHandle;
 
     before(async () => {
       node = await start();
       const connection = await connectTo(node.url);
       ({ provider } = connection);
-      ({ addresses } = await connection.vault.deployMocks());
+      mocks = await connection.vault.deployMocks();
     });
     after(async () => {
       await node.stop();
     });
 
     it("orders() lists hostile orders as single reads do, also if a call has 3 million gas", async () => {
-      const good = await deployGeneratedOrders(provider, 1n, 1_000_000n);
-      const trading = await deployHostileTrading(provider, good);
+      await mocks.generateOrders(1n, 1_000_000n);
+      // It answers as the mock, but for some ids.
+      const { evm } = compileFixture("HostileTrading.sol", "HostileTrading");
+      const good = AbiCoder.defaultAbiCoder().encode(
+        ["address"],
+        [mocks.addresses.trading],
+      );
+      const code = concat([`0x${evm.bytecode.object}`, good]);
+      const trading = await deployCode(provider, code);
       for (const asked of [provider, capped(provider)]) {
         const client = new VaultClient(asked, { trading });
         const scanned = await Array.fromAsync(
@@ -123,6 +126,7 @@ for (const { name, start } of differentNodes) {
     });
 
     it("snapshot() returns the same in one call and contract by contract, whatever the contracts do", async () => {
+      const { addresses } = mocks;
       const at = async (code: keyof typeof codes): Promise<string> =>
         await placeCode(provider, code);
       for (const contracts of [
@@ -154,7 +158,7 @@ for (const { name, start } of differentNodes) {
 
     it("snapshot() lets the contracts see the caller and the block that are given", async () => {
       const vault = await placeCode(provider, "caller");
-      const client = new VaultClient(provider, { ...addresses, vault });
+      const client = new VaultClient(provider, { ...mocks.addresses, vault });
       const { number } = await client.block();
       await provider.request({ method: "hardhat_mine", params: ["0x2"] });
       const past = await client.snapshot({ from: CALLER, blockTag: number });

@@ -169,11 +169,11 @@ const printed = (value: unknown): readonly string[] =>
         .map(([, inner]) => String(inner));
 
 const rewardOf = async (
-  { provider, instance: { addresses } }: Stage,
+  { provider, instance }: Stage,
   account: string,
 ): Promise<bigint> => {
   const data = `0x70a08231${word(BigInt(account))}`;
-  const params = [{ to: addresses.Token, data }, "latest"];
+  const params = [{ to: instance.Token, data }, "latest"];
   return BigInt(String(await provider.request({ method: "eth_call", params })));
 };
 
@@ -205,7 +205,7 @@ async function settle(
     expect(simulation.status, String(simulation.reason)).to.equal(status);
     expect(simulation.reason ?? "").to.match(reason);
     for (const { token, to, amount } of simulation.transfers ?? []) {
-      if (token === stage.instance.addresses.Token && isSame(to, account)) {
+      if (token === stage.instance.Token && isSame(to, account)) {
         rewards.add(amount);
       }
     }

@@ -3,7 +3,6 @@ import path from "node:path";
 
 import { startServerProcess } from "./child-process.js";
 import type { ServerProcess } from "./child-process.js";
-import { freePort } from "./free-port.js";
 import { useFixtureProject } from "./fixture-project.js";
 
 const hardhatPackage = createRequire(import.meta.url).resolve(
@@ -19,11 +18,10 @@ export const hardhatCli = path.join(
 /** Starts `hardhat node`, in a project without any contracts. */
 export async function startHardhatNode(): Promise<ServerProcess> {
   const project = await useFixtureProject("plain");
-  const port = await freePort();
   return await startServerProcess(
     process.execPath,
     // In a container, Hardhat would listen on every interface.
-    [hardhatCli, "node", "--hostname", "127.0.0.1", "--port", String(port)],
+    [hardhatCli, "node", "--hostname", "127.0.0.1", "--port", "0"],
     /JSON-RPC server at http:\/\/127\.0\.0\.1:(\d+)/u,
     { cwd: project.path },
   );

@@ -1,20 +1,14 @@
 import { HDNodeWallet, JsonRpcProvider, Wallet } from "ethers";
-import type { Signer } from "ethers";
 
-import {
-  MockLiquidityPool__factory,
-  MockTrading__factory,
-  MockUnderlyingAsset__factory,
-  MockVaultFactory__factory,
-  MockVault__factory,
-} from "../../src/bindings/index.js";
-import type { MockVault, MockVaultFactory } from "../../src/bindings/index.js";
 import { assertInvariant } from "../../src/errors.js";
-import type { MockContracts } from "../../src/mocks/handle.js";
-import type { ContractRole, VaultRound } from "../../src/protocol/index.js";
+import { deployMocks } from "../../src/mocks/index.js";
+import type { MockOverrides, MockVaultHandle } from "../../src/mocks/index.js";
+import type { VaultRound } from "../../src/protocol/index.js";
+import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
 import { useAnvil } from "./anvil.js";
+import { fetchProvider } from "./fetch-provider.js";
 import { OPEN_ROUND } from "./scripted-contracts.js";
-import { deployContract, mined, untilFound } from "./transactions.js";
+import { untilFound } from "./transactions.js";
 
 /** The well-known development mnemonic of anvil and `hardhat node`. */
 export const DEV_MNEMONIC =
@@ -47,92 +41,35 @@ function roundUntil(endTime: bigint): VaultRound {
   };
 }
 
-export interface MockProtocol {
-  readonly mocks: MockContracts;
-  /** For `vault.contracts` of a network. */
-  readonly contracts: Readonly<Record<ContractRole, string>>;
-}
-
-/**
- * The six mocks with an open round, deployed without `deployMocks()`, which has
- * tests of its own.
- */
-export async function deployProtocol(
-  deployer: Signer,
-  roundEnd = openRound.endTime,
-): Promise<MockProtocol> {
-  const pool = new MockLiquidityPool__factory(deployer);
-  const mocks = {
-    underlyingAsset: await deployContract(
-      new MockUnderlyingAsset__factory(deployer),
-    ),
-    publicPool: await deployContract(pool),
-    privatePool: await deployContract(pool),
-    trading: await deployContract(new MockTrading__factory(deployer)),
-    vaultFactory: await deployContract(new MockVaultFactory__factory(deployer)),
-    vault: await deployContract(new MockVault__factory(deployer)),
-  };
-  const { vault, vaultFactory } = mocks;
-  await mined(await vaultFactory.startNextRound(roundUntil(roundEnd)));
-  await mined(await vault.setFactory(vaultFactory));
-  await mined(await vault.setSettlement(SETTLED_PRICE, SETTLED_AMOUNT));
-  return {
-    mocks,
-    contracts: {
-      underlyingAsset: await mocks.underlyingAsset.getAddress(),
-      publicPool: await mocks.publicPool.getAddress(),
-      privatePool: await mocks.privatePool.getAddress(),
-      trading: await mocks.trading.getAddress(),
-      vaultFactory: await vaultFactory.getAddress(),
-      vault: await vault.getAddress(),
-    },
-  };
-}
-
-/** An ethers provider that caches nothing, for a node that mines at once. */
-export function directProvider(url: string): JsonRpcProvider {
-  return new DirectProvider(url, undefined, providerOptions);
-}
-
-const providerOptions = {
-  staticNetwork: true,
-  cacheTimeout: -1,
-  batchMaxCount: 1,
-  pollingInterval: 10,
+/** Mocks with that round. */
+export const openMocks: MockOverrides = {
+  round: openRound,
+  settlement: { settledPrice: SETTLED_PRICE, settledAmount: SETTLED_AMOUNT },
 };
 
-class DirectProvider extends JsonRpcProvider {
-  public override async send(
-    method: string,
-    // eslint-disable-next-line @typescript-eslint/no-explicit-any -- the signature to override has it
-    params: any[] | Record<string, any>,
-  ): Promise<unknown> {
-    const answer: unknown = await super.send(method, params);
-    if (method === "eth_sendTransaction") {
-      await untilFound<unknown>(async () => {
-        const found: unknown = await super.send("eth_getTransactionReceipt", [
-          answer,
-        ]);
-        return found;
-      });
-    }
-    return answer;
-  }
-}
+/** An ethers provider that caches nothing, for a node that mines at once. */
+const directProvider = (url: string): JsonRpcProvider =>
+  new JsonRpcProvider(url, undefined, {
+    staticNetwork: true,
+    cacheTimeout: -1,
+    batchMaxCount: 1,
+    pollingInterval: 10,
+  });
 
 /** The mocks on an anvil for all tests of a suite: after each test, it is as before. */
 export function useProtocol(...args: readonly string[]): {
   readonly url: string;
   readonly provider: JsonRpcProvider;
-  readonly protocol: MockProtocol;
+  readonly mocks: MockVaultHandle;
 } {
   const anvil = useAnvil(...args);
-  let protocol: MockProtocol | undefined;
+  let mocks: MockVaultHandle | undefined;
   let provider: JsonRpcProvider | undefined;
   let checkpoint: unknown;
   before(async () => {
     provider = directProvider(anvil.url);
-    protocol = await deployProtocol(await provider.getSigner(0));
+    const overrides = openMocks;
+    mocks = await deployMocks(fetchProvider(anvil.url), { overrides });
   });
   after(() => provider?.destroy());
   beforeEach(async () => {
@@ -152,35 +89,14 @@ export function useProtocol(...args: readonly string[]): {
     get provider() {
       return running(provider);
     },
-    get protocol() {
-      return running(protocol);
+    get mocks() {
+      return running(mocks);
     },
   };
 }
 
-/**
- * A vault with an open round on a node, and everybody else who acts on that
- * chain, past any server between the node and the tests.
- */
-export interface SettlementChain {
-  readonly provider: JsonRpcProvider;
-  readonly vault: MockVault;
-  readonly factory: MockVaultFactory;
-  /** For `vault.contracts` of a network. */
-  readonly contracts: { readonly vault: string; readonly vaultFactory: string };
-  /** Another account settles the current round. */
-  settleByOther(): Promise<void>;
-  /** Opens the next round, even if this one is not settled. */
-  openNextRound(): Promise<void>;
-  settlementCount(): Promise<number>;
-  /** Senders of the settlements that succeeded, without the first ones. */
-  settlers(skip?: number): Promise<string[]>;
-  round(): Promise<{ readonly startTime: bigint; readonly settled: boolean }>;
-  readonly mine: () => Promise<void>;
-  /** Returns a function that takes the chain back to this moment, any number of times. */
-  checkpoint(): Promise<() => Promise<void>>;
-  close(): void;
-}
+/** A vault with an open round on a node, and everybody else who acts on that chain. */
+export type SettlementChain = Awaited<ReturnType<typeof chainOn>>;
 
 /** The private key of an account of {@link DEV_MNEMONIC}. */
 export function devKey(index: number): string {
@@ -193,17 +109,26 @@ export async function openChain(
   url: string,
   otherKey: string,
 ): Promise<SettlementChain> {
-  const provider = new JsonRpcProvider(url, undefined, providerOptions);
-  const deployer = new Wallet(otherKey, provider);
-  const { mocks, contracts: all } = await deployProtocol(deployer);
-  const { vault, vaultFactory: factory } = mocks;
-  const contracts = { vault: all.vault, vaultFactory: all.vaultFactory };
+  return await chainOn(url, otherKey);
+}
+
+async function chainOn(url: string, otherKey: string) {
+  const provider = directProvider(url);
+  const from = new Wallet(otherKey).address;
+  const node = fetchProvider(url);
+  const ofOther: Eip1193Provider = {
+    request: async (asked) =>
+      asked.method === "eth_accounts" ? [from] : await node.request(asked),
+  };
+  const mocks = await deployMocks(ofOther, { overrides: openMocks });
+  const { vault: address, vaultFactory } = mocks.addresses;
+  const vault = mocks.contracts.vault.connect(provider);
+  const factory = mocks.contracts.vaultFactory.connect(provider);
 
   // The node signs: that takes a fraction of the requests of a contract call.
   const act = async (to: string, data: string): Promise<void> => {
-    const transaction = { from: deployer.address, to, data, gas: "0xf4240" };
     const hash: unknown = await provider.send("eth_sendTransaction", [
-      transaction,
+      { from, to, data, gas: "0xf4240" },
     ]);
     await untilFound(
       async () => await provider.getTransactionReceipt(String(hash)),
@@ -213,24 +138,24 @@ export async function openChain(
   let latest = openRound;
   return {
     provider,
-    vault,
-    factory,
-    contracts,
+    mocks,
+    /** For `vault.contracts` of a network. */
+    contracts: { vault: address, vaultFactory },
+    /** Another account settles the current round. */
     settleByOther: async () => {
-      await act(
-        contracts.vault,
-        vault.interface.encodeFunctionData("settleAll"),
-      );
+      await act(address, vault.interface.encodeFunctionData("settleAll"));
     },
+    /** Opens the next round, even if this one is not settled. */
     openNextRound: async () => {
       latest = roundUntil(latest.endTime + WEEK);
       await act(
-        contracts.vaultFactory,
+        vaultFactory,
         factory.interface.encodeFunctionData("startNextRound", [latest]),
       );
     },
     settlementCount: async () => Number(await vault.settlementCount()),
-    settlers: async (skip = 0) => {
+    /** Senders of the settlements that succeeded, without the first ones. */
+    settlers: async (skip = 0): Promise<string[]> => {
       const count = Number(await vault.settlementCount());
       const settlements = await Promise.all(
         Array.from(
@@ -247,6 +172,7 @@ export async function openChain(
     mine: async () => {
       await provider.send("evm_mine", []);
     },
+    /** Returns a function that takes the chain back to this moment, any number of times. */
     checkpoint: async () => {
       let id: unknown = await provider.send("evm_snapshot", []);
       return async () => {

@@ -50,6 +50,8 @@ describe("the reason of a revert", () => {
       carrying("0x"),
       { code: 3, message: "no" },
       { code: 3, data: "0x123" },
+      // JSON that has no text.
+      { code: 3, data: { toString: 1, valueOf: 1 } },
       carrying(`${longest}ab`),
     ].map((error) => [error, "no reason given"]),
     string: [

@@ -13,7 +13,6 @@ import { deployTestGuard, guardCode } from "../helpers/guard.js";
 import { startKeeper } from "../helpers/keeper-on-node.js";
 import type { KeeperWithNode } from "../helpers/keeper-on-node.js";
 import { GUARD, useKeeper } from "../helpers/keeper.js";
-import { SETTLE } from "../helpers/scripted-contracts.js";
 import { deploySettlingVault } from "../helpers/settling-vaults.js";
 import type { SettlingVaultName } from "../helpers/settling-vaults.js";
 import { mined } from "../helpers/transactions.js";
@@ -96,7 +95,7 @@ describe("a settlement through a guard", () => {
       async () => {
         const changes = { startTime: 1_600_000_000n, strikePrice: 1n };
         const round = { ...openRound, ...changes };
-        await mined(await keeper.chain.factory.startNextRound(round));
+        await keeper.chain.mocks.set({ round });
       },
     ],
     [
@@ -114,7 +113,7 @@ describe("a settlement through a guard", () => {
       "VAULT_CALL_REVERTED",
       async () => {
         const data = guardAbi.encodeErrorResult("RoundAlreadySettled");
-        await mined(await keeper.chain.vault.setRevert(SETTLE, data));
+        await keeper.chain.mocks.fail("settleAll", { data });
       },
     ],
   ];

@@ -15,9 +15,7 @@ import { createTestHre } from "../helpers/hre.js";
 import { startKeeper } from "../helpers/keeper-on-node.js";
 import type { KeeperWithNode } from "../helpers/keeper-on-node.js";
 import { SENDS } from "../helpers/keeper.js";
-import { SETTLE } from "../helpers/scripted-contracts.js";
 import { itSettlesAsEverywhere } from "../helpers/settlement-cases.js";
-import { mined } from "../helpers/transactions.js";
 import { DEV_KEYS, SETTLED_AMOUNT, SETTLED_PRICE } from "../helpers/world.js";
 
 const POLLING = { pollingInterval: 20 };
@@ -56,7 +54,7 @@ for (const [nodeName, startNode, engine] of [
       ...keeper.chain,
       settle: async (options) => await keeper.vault.settleAll(options),
       refuseWith: async (data) => {
-        await mined(await keeper.chain.vault.setRevert(SETTLE, data));
+        await keeper.chain.mocks.fail("settleAll", { data });
       },
       stopMining: async () => {
         await automine(false);

@@ -1,13 +1,11 @@
 import { expect } from "chai";
 import { configVariable } from "hardhat/config";
 
-import { encodeRevertData } from "../../src/mocks/index.js";
 import { VaultError } from "../../src/client/index.js";
 import type { ForkConnection, HardhatVault } from "../../src/types.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcHandler, RpcServer } from "../helpers/rpc-server.js";
-import { mined } from "../helpers/transactions.js";
 import { useProtocol } from "../helpers/world.js";
 
 /** Too short to be taken for a key by its form. */
@@ -58,18 +56,11 @@ describe("secrets of a fork's node", () => {
   });
 
   const connect = async (): Promise<HardhatVault> => {
-    const vault = { contracts: chain.protocol.contracts };
+    const vault = { contracts: chain.mocks.addresses };
     const url = configVariable("TEST_FORK_URL");
     const live = { ...httpNetwork("", { vault }), url };
     const hre = await createTestHre({ networks: { live } });
     return (await hre.network.create("live")).vault;
-  };
-  const revertWithWords = async (
-    method: "queryVolume" | "settleAll",
-  ): Promise<void> => {
-    const { vault } = chain.protocol.mocks;
-    const { selector } = vault.interface.getFunction(method);
-    await mined(await vault.setRevert(selector, encodeRevertData(WORDS)));
   };
   const expectHidden = (seen: unknown): void => {
     expect(textsIn(seen))
@@ -88,7 +79,7 @@ describe("secrets of a fork's node", () => {
     it(`${title}, shows the words on a fork without a secret of the URL`, async () => {
       server.handler = nothing;
       if (reverting !== undefined) {
-        await revertWithWords(reverting);
+        await chain.mocks.fail(reverting, WORDS);
       }
       const fork = await (await connect()).fork();
       server.handler = handler;
@@ -115,7 +106,7 @@ describe("secrets of a fork's node", () => {
   ] as const) {
     it(`${title}, shows the words without a secret of the URL`, async () => {
       if (isReverting) {
-        await revertWithWords("settleAll");
+        await chain.mocks.fail("settleAll", WORDS);
       }
       server.handler = handler;
       const vault = await connect();

@@ -20,7 +20,6 @@ import type { NetworkSettings } from "../helpers/hre.js";
 import { NOBODY } from "../helpers/names.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
-import { mined } from "../helpers/transactions.js";
 import {
   SETTLED_PRICE,
   SETTLEMENT_CHANGES,
@@ -57,7 +56,7 @@ describe("vault.fork()", () => {
     { networks, ...config }: HardhatUserConfig = {},
   ): Promise<{ hre: HardhatRuntimeEnvironment; vault: HardhatVault }> {
     const live = httpNetwork(url, {
-      vault: { contracts: chain.protocol.contracts },
+      vault: { contracts: chain.mocks.addresses },
       ...settings,
     });
     const hre = await createTestHre(
@@ -148,7 +147,7 @@ describe("vault.fork()", () => {
   });
 
   it("vault.fork() carries addresses with their sources, from, and tokenDecimals and guard of each instance", async () => {
-    const { contracts } = chain.protocol;
+    const { addresses: contracts } = chain.mocks;
     const dai = { tokenDecimals: 18, contracts: { vault: NOBODY } };
     const { vault } = await connect({
       from: FROM,
@@ -255,7 +254,9 @@ describe("vault.fork()", () => {
   it("a fork of a past block keeps its state on disk, so that the next one asks for none, and a fork of the newest block does not", async () => {
     const number = await chain.provider.getBlockNumber();
     // The newest block has another settlement.
-    await mined(await chain.protocol.mocks.vault.setSettlement(77n, 1n));
+    await chain.mocks.set({
+      settlement: { settledPrice: 77n, settledAmount: 1n },
+    });
     const folder = path.join(root, "cache", "vault-forks");
     const fork = async (blockNumber?: number): Promise<bigint> => {
       const { vault } = await connect();
@@ -327,7 +328,7 @@ describe("vault.fork()", () => {
   it("vault.fork({ warm }) fetches beforehand what a call will read", async () => {
     const { vault } = await connect();
     const { data } = encodeCall("getOrderInfo", [2n]);
-    const { trading: to } = chain.protocol.contracts;
+    const { trading: to } = chain.mocks.addresses;
     for (const [warm, isAsked] of [
       [[], true],
       [[{ to, data }], false],

@@ -7,7 +7,6 @@ import { expect } from "chai";
 import { foundryBinary } from "../anvil.js";
 import { startServerProcess } from "../child-process.js";
 import { fieldsOf, listOf } from "../fields.js";
-import { freePort } from "../free-port.js";
 import { keysOf } from "../../../src/protocol/keys-of.js";
 import { sample } from "../sample.js";
 import { contractSources, foundryCompiler } from "../solc.js";
@@ -157,8 +156,7 @@ async function runTasksOnNode(
   folder: string,
   definition: ConsumerDefinition,
 ): Promise<void> {
-  const port = await freePort();
-  const listen = ["--hostname", "127.0.0.1", "--port", String(port)];
+  const listen = ["--hostname", "127.0.0.1", "--port", "0"];
   const node = await startServerProcess(
     process.execPath,
     [hardhatCli(folder), "node", ...listen],

@@ -7,15 +7,11 @@ import path from "node:path";
 
 import { Interface, concat, getCreateAddress, toQuantity } from "ethers";
 
-import type { Address, ContractRole } from "../../../src/protocol/index.js";
+import type { Address } from "../../../src/protocol/index.js";
 import type { Eip1193Provider } from "../../../src/rpc/eip1193.js";
 import { fieldsOf, listOf } from "../fields.js";
 import { compile } from "../solc.js";
-import type { CompiledContract } from "../solc.js";
 import { untilFound } from "../transactions.js";
-
-/** As `PriceFeed.Outage`. */
-export const outages = { none: 0, text: 1, silent: 2, zero: 3 } as const;
 
 /** What has happened to the latest round. */
 export type RoundState =
@@ -39,12 +35,7 @@ export interface InstanceOptions {
 }
 
 /** One set of contracts, and the others that they use. */
-export interface Instance {
-  /** For `vault.contracts` of a network. */
-  readonly contracts: Readonly<Record<ContractRole, Address>>;
-  /** Of every contract; `Token` is what the vault pays its caller with, 18 decimals. */
-  readonly addresses: Readonly<Record<DeployedName, Address>>;
-}
+export type Instance = Awaited<ReturnType<typeof instanceOn>>;
 
 const WEEK = 604_800;
 const STRIKE = 1_900n * 10n ** 18n;
@@ -69,10 +60,10 @@ const files = {
 } as const;
 type DeployedName = keyof typeof files;
 
-const compiled = new Map<DeployedName, CompiledContract>();
+const compiled = new Map<DeployedName, { code: string; abi: Interface }>();
 
-/** The compiler's output of a contract of this folder. */
-export function compiledContract(name: DeployedName): CompiledContract {
+/** A contract of this folder. */
+function compiledContract(name: DeployedName) {
   const known = compiled.get(name);
   if (known !== undefined) {
     return known;
@@ -92,35 +83,16 @@ export function compiledContract(name: DeployedName): CompiledContract {
   if (found === undefined) {
     throw new Error(errors.map((one) => one.formattedMessage).join("\n"));
   }
-  compiled.set(name, found);
-  return found;
-}
-
-const interfaces = new Map<DeployedName, Interface>();
-
-function interfaceOf(name: DeployedName): Interface {
-  const known =
-    interfaces.get(name) ??
-    new Interface(JSON.stringify(compiledContract(name).abi));
-  interfaces.set(name, known);
-  return known;
+  const contract = {
+    code: `0x${found.evm.bytecode.object}`,
+    abi: new Interface(JSON.stringify(found.abi)),
+  };
+  compiled.set(name, contract);
+  return contract;
 }
 
 /** Sends transactions one after the other, and does not wait for each. */
-interface Sender {
-  /** @returns The address that the contract will have. */
-  deploy(name: DeployedName, ...args: readonly unknown[]): Promise<Address>;
-  call(
-    name: DeployedName,
-    to: Address,
-    method: string,
-    ...args: readonly unknown[]
-  ): Promise<void>;
-  /** @throws Error for a transaction that reverts */
-  waitForAll(): Promise<void>;
-}
-
-async function senderOn(provider: Eip1193Provider): Promise<Sender> {
+async function senderOn(provider: Eip1193Provider) {
   const request = async (
     method: string,
     ...params: readonly unknown[]
@@ -136,18 +108,26 @@ async function senderOn(provider: Eip1193Provider): Promise<Sender> {
     nonce += 1;
   };
   return {
-    deploy: async (name, ...args) => {
-      const code = `0x${compiledContract(name).evm.bytecode.object}`;
-      const data = concat([code, interfaceOf(name).encodeDeploy([...args])]);
+    /** @returns The address that the contract will have. */
+    deploy: async (name: DeployedName, ...args: readonly unknown[]) => {
+      const { code, abi } = compiledContract(name);
+      const data = concat([code, abi.encodeDeploy([...args])]);
       const address = getCreateAddress({ from, nonce });
       await send(name, { data });
       // ethers' addresses begin with 0x
       return address as Address;
     },
-    call: async (name, to, method, ...args) => {
-      const data = interfaceOf(name).encodeFunctionData(method, [...args]);
+    call: async (
+      name: DeployedName,
+      to: Address,
+      method: string,
+      ...args: readonly unknown[]
+    ) => {
+      const { abi } = compiledContract(name);
+      const data = abi.encodeFunctionData(method, [...args]);
       await send(`${name}.${method}`, { to, data });
     },
+    /** @throws Error for a transaction that reverts */
     waitForAll: async () => {
       for (const [what, hash] of sent) {
         const receipt = await untilFound(
@@ -157,109 +137,8 @@ async function senderOn(provider: Eip1193Provider): Promise<Sender> {
           throw new Error(`${what} reverted`);
         }
       }
-      sent.clear();
     },
   };
-}
-
-async function bringTo(
-  round: RoundState,
-  sender: Sender,
-  { vault, feed }: { readonly vault: Address; readonly feed: Address },
-): Promise<void> {
-  if (round === "open" || round === "ended") {
-    return;
-  }
-  if (round === "terminated") {
-    await sender.call("Vault", vault, "terminate");
-    return;
-  }
-  const isLow = round === "below the strike";
-  await sender.call("PriceFeed", feed, "set", isLow ? LOW_PRICE : PRICE);
-  await sender.call("Vault", vault, "updatePrice");
-  if (isLow) {
-    await sender.call("PriceFeed", feed, "set", PRICE);
-  } else if (round === "settled in part") {
-    await sender.call("Vault", vault, "settle", [0]);
-  } else if (round === "settled") {
-    await sender.call("Vault", vault, "settleAll");
-  }
-}
-
-/** Deploys several instances under one underlying asset. */
-export async function deployInstances<Name extends string>(
-  provider: Eip1193Provider,
-  instances: Readonly<Record<Name, InstanceOptions>>,
-): Promise<Readonly<Record<Name, Instance>>> {
-  const block = await provider.request({
-    method: "eth_getBlockByNumber",
-    params: ["latest", false],
-  });
-  const now = Number(fieldsOf(block)["timestamp"]);
-  const sender = await senderOn(provider);
-  // What every instance shares.
-  const feed = await sender.deploy("PriceFeed", PRICE);
-  const coinFeed = await sender.deploy("PriceFeed", COIN_PRICE);
-  const formula = await sender.deploy("Formula");
-  const underlyingAsset = await sender.deploy("UnderlyingAsset", feed, formula);
-  const rewardToken = await sender.deploy("Token", "SLD", 18);
-  // Filled below, name by name.
-  const deployed = {} as Record<Name, Instance>;
-  // The type has no other keys.
-  for (const name of Object.keys(instances) as Name[]) {
-    const options: InstanceOptions = instances[name];
-    const { decimals = 18, orders = 40, round = "priced" } = options;
-    const { vaultOrders = round === "terminated" ? 0 : 3 } = options;
-    const unit = 10n ** BigInt(decimals);
-    const trading = await sender.deploy("Trading", decimals);
-    const publicPool = await sender.deploy("PublicPool", unit);
-    const privatePool = await sender.deploy("PrivatePool", unit);
-    const vault = await sender.deploy(
-      ...(["Vault", rewardToken, feed, coinFeed, unit] as const),
-    );
-    const vaultFactory = await sender.deploy("VaultFactory");
-    await sender.call("VaultFactory", vaultFactory, "setVault", vault);
-    await sender.call("Token", rewardToken, "mint", vault, REWARDS);
-    await sender.call("Trading", trading, "seed", orders);
-    const end = round === "open" ? now + WEEK : now;
-    await sender.call(
-      ...(["Vault", vault, "startRound", STRIKE, end - WEEK, end] as const),
-      vaultOrders,
-    );
-    await bringTo(round, sender, { vault, feed });
-    const addresses = {
-      ...{ Trading: trading, PriceFeed: feed, Token: rewardToken },
-      ...{ PublicPool: publicPool, PrivatePool: privatePool },
-      ...{ Vault: vault, VaultFactory: vaultFactory },
-      ...{ UnderlyingAsset: underlyingAsset, Formula: formula },
-    };
-    deployed[name] = {
-      contracts: {
-        underlyingAsset,
-        publicPool,
-        privatePool,
-        trading,
-        vaultFactory,
-        vault,
-      },
-      addresses,
-    };
-  }
-  await sender.waitForAll();
-  return deployed;
-}
-
-/** Calls a function of a contract, by a transaction of the node's first account. */
-export async function sendTo(
-  provider: Eip1193Provider,
-  { addresses }: Instance,
-  contract: DeployedName,
-  method: string,
-  ...args: readonly unknown[]
-): Promise<void> {
-  const sender = await senderOn(provider);
-  await sender.call(contract, addresses[contract], method, ...args);
-  await sender.waitForAll();
 }
 
 /** Deploys one instance. */
@@ -267,6 +146,76 @@ export async function deployInstance(
   provider: Eip1193Provider,
   options: InstanceOptions = {},
 ): Promise<Instance> {
-  const { only } = await deployInstances(provider, { only: options });
-  return only;
+  return await instanceOn(provider, options);
+}
+
+async function instanceOn(provider: Eip1193Provider, options: InstanceOptions) {
+  const { decimals = 18, orders = 40, round = "priced" } = options;
+  const { vaultOrders = round === "terminated" ? 0 : 3 } = options;
+  const block = await provider.request({
+    method: "eth_getBlockByNumber",
+    params: ["latest", false],
+  });
+  const now = Number(fieldsOf(block)["timestamp"]);
+  const { deploy, call, waitForAll } = await senderOn(provider);
+  const feed = await deploy("PriceFeed", PRICE);
+  const coinFeed = await deploy("PriceFeed", COIN_PRICE);
+  const formula = await deploy("Formula");
+  const underlyingAsset = await deploy("UnderlyingAsset", feed, formula);
+  const rewardToken = await deploy("Token", "SLD", 18);
+  const unit = 10n ** BigInt(decimals);
+  const trading = await deploy("Trading", decimals);
+  const publicPool = await deploy("PublicPool", unit);
+  const privatePool = await deploy("PrivatePool", unit);
+  const vault = await deploy("Vault", rewardToken, feed, coinFeed, unit);
+  const vaultFactory = await deploy("VaultFactory");
+  await call("VaultFactory", vaultFactory, "setVault", vault);
+  await call("Token", rewardToken, "mint", vault, REWARDS);
+  await call("Trading", trading, "seed", orders);
+  const end = round === "open" ? now + WEEK : now;
+  const times = [end - WEEK, end] as const;
+  await call("Vault", vault, "startRound", STRIKE, ...times, vaultOrders);
+  if (round === "terminated") {
+    await call("Vault", vault, "terminate");
+  } else if (round !== "open" && round !== "ended") {
+    const isLow = round === "below the strike";
+    await call("PriceFeed", feed, "set", isLow ? LOW_PRICE : PRICE);
+    await call("Vault", vault, "updatePrice");
+    await call("PriceFeed", feed, "set", PRICE);
+  }
+  if (round === "settled in part") {
+    await call("Vault", vault, "settle", [0]);
+  } else if (round === "settled") {
+    await call("Vault", vault, "settleAll");
+  }
+  await waitForAll();
+  return {
+    /** For `vault.contracts` of a network. */
+    contracts: {
+      underlyingAsset,
+      publicPool,
+      privatePool,
+      trading,
+      vaultFactory,
+      vault,
+    },
+    Trading: trading,
+    PriceFeed: feed,
+    Vault: vault,
+    /** The vault pays its caller with it, 18 decimals. */
+    Token: rewardToken,
+  };
+}
+
+/** Calls a function of a contract, by a transaction of the node's first account. */
+export async function sendTo(
+  provider: Eip1193Provider,
+  instance: Instance,
+  contract: "Trading" | "PriceFeed" | "Vault",
+  method: string,
+  ...args: readonly unknown[]
+): Promise<void> {
+  const sender = await senderOn(provider);
+  await sender.call(contract, instance[contract], method, ...args);
+  await sender.waitForAll();
 }

@@ -1,10 +1,11 @@
 import { expect } from "chai";
 import { toQuantity } from "ethers";
 
-import { encodeRevertData } from "../../../src/mocks/index.js";
+import { deployMocks, encodeRevertData } from "../../../src/mocks/index.js";
 import type { HardhatVault } from "../../../src/types.js";
 import { expectVaultError } from "../../helpers/assertions.js";
 import { balanceForAccounts, burnsGas } from "../../helpers/bytecode.js";
+import { fetchProvider } from "../../helpers/fetch-provider.js";
 import { fieldsOf } from "../../helpers/fields.js";
 import { deployTestGuard } from "../../helpers/guard.js";
 import { startHardhatNode } from "../../helpers/hardhat-node.js";
@@ -16,11 +17,9 @@ import type {
   RpcReply,
   RpcServer,
 } from "../../helpers/rpc-server.js";
-import { mined } from "../../helpers/transactions.js";
 import {
   SETTLEMENT_CHANGES,
-  deployProtocol,
-  directProvider,
+  openMocks,
   useProtocol,
 } from "../../helpers/world.js";
 
@@ -48,7 +47,7 @@ describe("simulateSettleAll with the engine fork", () => {
   /** The vault, with every request recorded. */
   const open = async (
     settings: object = {},
-    contracts: object = chain.protocol.contracts,
+    contracts: object = chain.mocks.addresses,
   ): Promise<HardhatVault> =>
     (await connectTo(server.url, { vault: { contracts, ...settings } })).vault;
 
@@ -62,9 +61,7 @@ describe("simulateSettleAll with the engine fork", () => {
   const revertsWith = async (
     reason: Parameters<typeof encodeRevertData>[0],
   ): Promise<void> => {
-    const { vault: mock } = chain.protocol.mocks;
-    const { selector } = mock.settleAll.fragment;
-    await mined(await mock.setRevert(selector, encodeRevertData(reason)));
+    await chain.mocks.fail("settleAll", { data: encodeRevertData(reason) });
   };
   /** Answers calls of the settlement, which the simulator then executes itself. */
   const answerSettlement = (answer: RpcReply): void => {
@@ -95,12 +92,14 @@ describe("simulateSettleAll with the engine fork", () => {
 
   it("fork simulates on hardhat node, in the node's next block", async () => {
     const node = await startHardhatNode();
-    const direct = directProvider(node.url);
+    const direct = fetchProvider(node.url);
     try {
-      const { contracts } = await deployProtocol(await direct.getSigner(0));
+      const { addresses: contracts } = await deployMocks(direct, {
+        overrides: openMocks,
+      });
       const { vault } = await connectTo(node.url, { vault: { contracts } });
       const head = await vault.block();
-      await direct.send("evm_increaseTime", [1_000]);
+      await direct.request({ method: "evm_increaseTime", params: [1_000] });
       const simulation = await vault.simulateSettleAll();
       expect(simulation).to.deep.include({
         status: "settled",
@@ -113,7 +112,6 @@ describe("simulateSettleAll with the engine fork", () => {
         head.timestamp + 1_300,
       );
     } finally {
-      direct.destroy();
       await node.stop();
     }
   });
@@ -148,7 +146,7 @@ describe("simulateSettleAll with the engine fork", () => {
     ],
   ] as const) {
     it(`fork reports ${expected.status} for 20 million gas ${title}`, async () => {
-      await set("Code", chain.protocol.contracts.vault, burnsGas(20_000_000));
+      await set("Code", chain.mocks.addresses.vault, burnsGas(20_000_000));
       const vault = await open();
       const simulation = await vault.simulateSettleAll(options);
       expect(simulation).to.include({ engine: "fork", ...expected });
@@ -189,7 +187,7 @@ describe("simulateSettleAll with the engine fork", () => {
   }
 
   it("fork reads by itself a contract that refuses a caller with code, and the fee changes no reading", async () => {
-    const { underlyingAsset, vault: address } = chain.protocol.contracts;
+    const { underlyingAsset, vault: address } = chain.mocks.addresses;
     await set("Code", underlyingAsset, balanceForAccounts(FIRST));
     await set("Code", address, PAYS_ITS_CALLER);
     const paid = 10n ** 18n;

@@ -7,9 +7,7 @@ import { burnsGas } from "../../helpers/bytecode.js";
 import { fieldsOf } from "../../helpers/fields.js";
 import { createTestHre } from "../../helpers/hre.js";
 import { NOBODY } from "../../helpers/names.js";
-import { deployProtocol } from "../../helpers/world.js";
-
-const ROUND_END = 2_000_000_000;
+import { openMocks } from "../../helpers/world.js";
 
 type World = Awaited<ReturnType<typeof createWorld>>;
 
@@ -21,13 +19,10 @@ async function createWorld(settings: Partial<EdrNetworkUserConfig> = {}) {
   const connection = await hre.network.create("local");
   const send = async (method: string, ...params: unknown[]): Promise<unknown> =>
     await connection.provider.request({ method, params });
-  const protocol = await deployProtocol(
-    await connection.ethers.provider.getSigner(0),
-    BigInt(ROUND_END),
-  );
+  const mocks = await connection.vault.deployMocks({ overrides: openMocks });
   return {
-    vault: connection.vault.at(protocol.contracts),
-    protocol,
+    vault: mocks.vault,
+    mocks,
     send,
     block: async (tag: string) =>
       fieldsOf(await send("eth_getBlockByNumber", tag, false)),
@@ -81,15 +76,15 @@ describe("simulateSettleAll in process", () => {
       /uses all of the 16777216 that this network's hardfork allows one transaction \(EIP-7825, from osaka on\)\. If the chain has no such limit, set networks\.local\.hardfork to an older one, for example prague\.$/u,
     ],
     [
-      { transactionGasCap: 5_000_000n },
-      /uses all of the 5000000 that networks\.local\.transactionGasCap allows one transaction\. Raise networks\.local\.transactionGasCap\.$/u,
+      { transactionGasCap: 16_800_000n },
+      /uses all of the 16800000 that networks\.local\.transactionGasCap allows one transaction\. Raise networks\.local\.transactionGasCap\.$/u,
     ],
   ] as const) {
     it(`simulateSettleAll in process names the limit ${says.source.slice(16, 60)}: VAULT_OUT_OF_GAS`, async () => {
       const capped = await createWorld(settings);
-      const { vault, protocol, send } = capped;
+      const { vault, mocks, send } = capped;
       const burns = burnsGas(20_000_000);
-      await send("hardhat_setCode", protocol.contracts.vault, burns);
+      await send("hardhat_setCode", mocks.addresses.vault, burns);
       const { code, reason } = await vault.simulateSettleAll();
       expect(code).to.equal("VAULT_OUT_OF_GAS");
       expect(reason).to.match(says);
@@ -123,7 +118,7 @@ describe("simulateSettleAll in process", () => {
 
   it("simulateSettleAll in process leaves automatic mining off, and what waits waiting", async () => {
     await world.send("evm_setAutomine", false);
-    const waiting = await world.protocol.mocks.vault.setVolume(5);
+    const waiting = await world.mocks.contracts.vault.setVolume(5);
     const { number } = await world.vault.block();
     const { changes } = await world.vault.simulateSettleAll();
     // What others wait for is not an effect of the settlement.
@@ -190,7 +185,7 @@ describe("simulateSettleAll in process", () => {
       ],
       balance: await of("eth_getBalance"),
       snapshot: await world.vault.snapshot(),
-      settlements: await world.protocol.mocks.vault.settlementCount(),
+      settlements: await world.mocks.contracts.vault.settlementCount(),
     });
     const isImpersonated = async (): Promise<unknown> =>
       await world.send("hardhat_stopImpersonatingAccount", NOBODY);
@@ -201,7 +196,8 @@ describe("simulateSettleAll in process", () => {
     }
     const methods = [...asked];
     const snapshot = await world.send("evm_snapshot");
-    await world.protocol.mocks.vault.setVolume(5);
+    const volume = await world.vault.queryVolume();
+    await world.mocks.contracts.vault.setVolume(5);
     const before = await look();
 
     // From there on, what would fail is the undoing itself.
@@ -225,7 +221,7 @@ describe("simulateSettleAll in process", () => {
       }
     }
     expect(await world.send("evm_revert", snapshot)).to.equal(true);
-    expect(await world.vault.queryVolume()).to.equal(0n);
+    expect(await world.vault.queryVolume()).to.equal(volume);
   });
 
   for (const settings of [
