@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readFileSync } from "node:fs";
 
 import { expect } from "chai";
 
@@ -9,7 +9,7 @@ import { startKeeper } from "../helpers/keeper-on-node.js";
 import type { KeeperWithNode } from "../helpers/keeper-on-node.js";
 import { DEV_KEYS } from "../helpers/world.js";
 
-const page = await readFile("docs/settling-safely.md", "utf8");
+const page = readFileSync("docs/settling-safely.md", "utf8");
 const [, section = ""] = page.split("\n## A stuck transaction\n");
 /** The commands of the section, in their order. */
 const [look, bump, cancel, end, settle] = [

@@ -1,37 +1,26 @@
-import path from "node:path";
-
+import { expect } from "chai";
 import ts from "typescript";
 
-const root = path.resolve(import.meta.dirname, "../..");
+const SOURCE = "src/types.ts";
 
-/** A member of a type of the source, as a reference page should have it. */
-export interface TypeMember {
-  readonly name: string;
-  /** Codes of errors that its `@throws` names. */
-  readonly throws: readonly string[];
-}
-
-let checker: ts.TypeChecker | undefined;
 let program: ts.Program | undefined;
 
 /** The public members of a class or an interface that `src/types.ts` exports. */
-export function membersOf(type: string): readonly TypeMember[] {
-  program ??= ts.createProgram([path.join(root, "src/types.ts")], {
+export function membersOf(type: string): readonly string[] {
+  program ??= ts.createProgram([SOURCE], {
     module: ts.ModuleKind.NodeNext,
     target: ts.ScriptTarget.ES2023,
     strict: true,
     types: ["node"],
   });
-  checker ??= program.getTypeChecker();
-  const file = program.getSourceFile(path.join(root, "src/types.ts"));
-  const entry =
-    file === undefined ? undefined : checker.getSymbolAtLocation(file);
-  const found =
-    entry === undefined
-      ? undefined
-      : checker.getExportsOfModule(entry).find(({ name }) => name === type);
+  const checker = program.getTypeChecker();
+  const file = program.getSourceFile(SOURCE);
+  const entry = checker.getSymbolAtLocation(file ?? expect.fail());
+  const found = checker
+    .getExportsOfModule(entry ?? expect.fail())
+    .find(({ name }) => name === type);
   if (found === undefined) {
-    throw new Error(`src/types.ts exports no ${type}`);
+    throw new Error(`${SOURCE} exports no ${type}`);
   }
   const symbol =
     (found.flags & ts.SymbolFlags.Alias) === 0
@@ -40,16 +29,8 @@ export function membersOf(type: string): readonly TypeMember[] {
   return checker
     .getPropertiesOfType(checker.getDeclaredTypeOfSymbol(symbol))
     .filter((member) => isPublic(member))
-    .map((member) => ({
-      name: member.name,
-      throws: member
-        .getJsDocTags()
-        .filter(({ name }) => name === "throws")
-        .flatMap(({ text }) => ts.displayPartsToString(text).match(CODE) ?? []),
-    }));
+    .map(({ name }) => name);
 }
-
-const CODE = /VAULT_[A-Z_]+/gu;
 
 function isPublic(member: ts.Symbol): boolean {
   return (
