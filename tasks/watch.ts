@@ -255,12 +255,20 @@ function changesBetween(before: VaultState, after: VaultState): string[] {
   );
   const textAt = ({ readings }: VaultState, place: readonly string[]): string =>
     toSafeJson(toJsonValue({ at: get(readings, place) }));
+  // Each check has its own error, which may name the block.
+  const answerAt = (
+    { keeper }: VaultState,
+    name: "canBeSettled" | "expired",
+  ): unknown => {
+    const answer = keeper[name];
+    return isFailedReading(answer) ? answer.error.code : answer;
+  };
   return [
     ...places
       .filter((place) => textAt(before, place) !== textAt(after, place))
       .map((place) => place.join(".")),
     ...(["canBeSettled", "expired"] as const).filter(
-      (name) => before.keeper[name] !== after.keeper[name],
+      (name) => answerAt(before, name) !== answerAt(after, name),
     ),
   ];
 }

@@ -133,6 +133,8 @@ describe("the state of a vault", () => {
       });
       const state = await stateOf(node, { addresses });
       expect(state.isUp).to.equal(isUp);
+      const { canBeSettled } = state.keeper;
+      expect(state.reason === null).to.equal(canBeSettled === true);
       expect(state.failures).to.have.lengthOf(failed);
       expect(state.keeper.openSettlement).to.equal(null);
     });

@@ -3,14 +3,20 @@ import { expect } from "chai";
 import { vaultError } from "../../src/errors.js";
 import type { VaultErrorCode } from "../../src/errors.js";
 import { operations } from "../../src/protocol/index.js";
-import type { OperationName, VaultRound } from "../../src/protocol/index.js";
+import type {
+  Address,
+  OperationName,
+  VaultRound,
+} from "../../src/protocol/index.js";
 import { Time } from "../../tasks/parsers.js";
 import { ATTEMPT, readState } from "../../tasks/vault-state.js";
 import type { VaultState } from "../../tasks/vault-state.js";
 import { createDisplay, watch } from "../../tasks/watch.js";
 import type { WatchEvent } from "../../tasks/watch.js";
 import { expectVaultError } from "../helpers/assertions.js";
+import { fieldsOf } from "../helpers/fields.js";
 import { hreOnLive } from "../helpers/hre.js";
+import { NOBODY } from "../helpers/names.js";
 import { runVaultTask } from "../helpers/run-vault-task.js";
 import { KeptOutput } from "../helpers/screens.js";
 import {
@@ -20,7 +26,7 @@ import {
   settledRound,
 } from "../helpers/scripted-contracts.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
-import { useTasks } from "../helpers/use-tasks.js";
+import { squeezed, useTasks } from "../helpers/use-tasks.js";
 
 /** Something that happens to the node in a pause. */
 type Step = (node: ScriptedNode) => void;
@@ -46,13 +52,23 @@ const hostOf = (node: ScriptedNode): ReturnType<ScriptedNode["host"]> =>
 async function watchThrough(
   until: Until,
   steps: readonly Step[],
-  { node = nodeOf(), interval = PAUSE_MS } = {},
+  {
+    node = nodeOf(),
+    interval = PAUSE_MS,
+    from,
+    guard,
+  }: {
+    readonly node?: ScriptedNode;
+    readonly interval?: number;
+    readonly from?: Address;
+    readonly guard?: Address;
+  } = {},
 ): Promise<WatchEvent[]> {
   let [now, at] = [0, 0];
   return await Array.fromAsync(
     watch(
-      hostOf(node),
-      { until, interval, from: undefined },
+      Object.assign(hostOf(node), { guard }),
+      { until, interval, from },
       {
         now: () => now,
         sleep: async (milliseconds) => {
@@ -85,6 +101,30 @@ const fill = (round: VaultRound): VaultRound => ({
   filledVolume: 7n,
 });
 const settle = mine(settledRound);
+/** Replaces the newest block by another one of its number. */
+const replaceBy =
+  (change: (round: VaultRound) => VaultRound): Step =>
+  (node) => {
+    node.rounds.splice(-1, 1, change(OPEN_ROUND));
+  };
+/** The chain replaces its newest block while it is read, once. */
+const reorganise: Step = (node) => {
+  let isDone = false;
+  node.on("eth_call", async (_params, answer) => {
+    if (!isDone) {
+      node.reorganise(node.head);
+    }
+    isDone = true;
+    return await answer();
+  });
+};
+/** By the node, the next block has a time of the year 2106. */
+const hurry: Step = (node) => {
+  node.on("eth_getBlockByNumber", async ([block], answer) => ({
+    ...fieldsOf(await answer()),
+    ...(block === "pending" && { timestamp: "0xffffffff" }),
+  }));
+};
 const endAt =
   (time: number): Step =>
   (node) => {
@@ -166,6 +206,16 @@ describe("events of vault watch", () => {
       `/${another} LAST`,
     ],
     [
+      "takes no round for ended that only the node's next block is past",
+      ["settled", [hurry, settle], { node: nodeOf(endAt(4_000_000_000)) }],
+      `/${settled} LAST`,
+    ],
+    [
+      "shows nothing of a check during which the chain replaced its block",
+      [after(2), [reorganise, mine(fill)]],
+      "/round.filledVolume LAST",
+    ],
+    [
       "--until settled goes on while the round cannot be read",
       ["settled", [loseRound, recovered]],
       `/round expired/${wholeRound} canBeSettled expired LAST`,
@@ -176,14 +226,19 @@ describe("events of vault watch", () => {
       `/${another} LAST`,
     ],
     [
-      "ends at a time, also on a chain whose clock stands still",
-      [after(2), [nothing, nothing]],
-      "",
+      "ends at a time, by the clock that is ahead, and sees a change in the block that it saw before",
+      [after(2 / 60), [mine(same), replaceBy(fill)], { interval: 1_500 }],
+      "/round.filledVolume LAST",
     ],
     [
       "names a reading that fails as one change, and its fields when it answers again",
       [after(2), [failCalls("queryMarginBalance", reverted), recover]],
       "/marginBalance/marginBalance.baseMarginAmount marginBalance.xMarginAmount LAST",
+    ],
+    [
+      "shows no change while nobody can be asked if the round can be settled",
+      [after(2), [nothing, mine(fill)], { guard: NOBODY }],
+      "/round.filledVolume LAST",
     ],
     [
       "takes a reading without an answer for an outage, beside one without an address",
@@ -197,14 +252,6 @@ describe("events of vault watch", () => {
         [refuse, nothing, garble, nothing, recover, nothing, refuse, recover],
       ],
       "/VAULT_RPC_ERROR/VAULT_RPC_INVALID_RESPONSE//VAULT_RPC_ERROR/ LAST",
-    ],
-    [
-      "sees a change in the block that it saw before",
-      [
-        after(2),
-        [(node) => node.rounds.splice(-1, 1, fill(OPEN_ROUND)), nothing],
-      ],
-      "/round.filledVolume",
     ],
   ];
   for (const [title, watched, expected] of endings) {
@@ -228,6 +275,16 @@ describe("events of vault watch", () => {
       "VAULT_ROUND_CHANGED",
     ],
     [
+      "another round is seen, and the first one was not settled",
+      ["settled", [mine(nextRound)]],
+      "VAULT_ROUND_CHANGED",
+    ],
+    [
+      "another round is seen, and the first one is no longer in a block",
+      ["settled", [replaceBy(nextRound)]],
+      "VAULT_ROUND_CHANGED",
+    ],
+    [
       "the chain becomes another one, which is shorter, too",
       ["settled", [replaceChain]],
       "VAULT_CHAIN_CHANGED",
@@ -248,10 +305,14 @@ describe("what vault watch prints of an event", () => {
 
   const print = (
     event: WatchEvent,
-    { json = false, isTTY = true }: { json?: boolean; isTTY?: boolean } = {},
+    {
+      json = false,
+      isTTY = true,
+      until,
+    }: { json?: boolean; isTTY?: boolean; until?: Until } = {},
   ): string =>
     createDisplay(
-      { json, raw: false, tokenDecimals: 0, until: undefined },
+      { json, raw: false, tokenDecimals: 0, until },
       new KeptOutput({ isTTY }),
     )(event);
 
@@ -275,6 +336,28 @@ describe("what vault watch prints of an event", () => {
       expect(printed).to.have.nested.property("status.round.filledVolume", "7");
     });
   }
+
+  it("watch begins with the round by the time of the next block, for whom it can be settled, clocks that differ, and what failed with its fix", async () => {
+    const node = nodeOf(
+      endAt(HEAD_TIME + 61),
+      failCalls("queryVolume", reverted),
+    );
+    const [first] = await watchThrough(after(0), [], { node, from: NOBODY });
+    expect(first).to.have.nested.property("seen.keeper.canBeSettledBy", NOBODY);
+    const event = first ?? expect.fail("nothing is seen");
+    const lines = squeezed(print(event, { until: after(1) })).split("\n");
+    expect(lines[0]).to.match(
+      /^Watching until 2023-11-14T22:14:26Z · scripted .*, block 5, /u,
+    );
+    expect(lines).to.include.members([
+      ...["End · 2023-11-14T22:14:26Z · in 1m", "Can be settled · yes"],
+      ...["5 of the readings failed.", "Press Ctrl-C to stop."],
+    ]);
+    expect(lines.join("\n"))
+      .to.match(/^The clocks differ by /mu)
+      .and.match(/^queryVolume reverted: /mu)
+      .and.match(/^The contract refused the call without a reason/mu);
+  });
 
   it("watch prints a line for each change, with the block, the label and the new value", () => {
     const volume = { error: vaultError("VAULT_INTERNAL", { problem: "lost" }) };

@@ -12,7 +12,11 @@ import {
   title,
 } from "../../../tasks/output/blocks.js";
 import type { Block, Content } from "../../../tasks/output/blocks.js";
-import { renderText, wrapText } from "../../../tasks/output/render-text.js";
+import {
+  cutToWidth,
+  renderText,
+  wrapText,
+} from "../../../tasks/output/render-text.js";
 import { createStyle } from "../../../tasks/output/style.js";
 import type { Style } from "../../../tasks/output/style.js";
 import { SECOND } from "../../helpers/names.js";
@@ -25,6 +29,7 @@ const linesOf = (blocks: readonly Block[], style: Style): string[] =>
 
 const value = (text: Content): Block => labelledValues([["Label", text]]);
 const noted = (note: string): Block => value({ text: "value", note });
+const footed = { text: "2", footnote: "Why." };
 const orders = table(
   [
     ...([{ heading: "Id", align: "right" }, { heading: "Holder" }] as const),
@@ -75,6 +80,18 @@ describe("blocks of a task as text", () => {
       0,
       [wide],
       "name  size\n日本  22\nred   3",
+    ],
+    [
+      "a value with a word too long for the place beside its label stands below it",
+      12,
+      [value(`abc de ${"x".repeat(8)}`)],
+      "Label\n  abc de\n  xxxxxxxx",
+    ],
+    [
+      "a footnote of several cells stands once, below all blocks",
+      80,
+      [table([{ heading: "A" }], [["1"], [footed], [footed]]), notes("b")],
+      "A\n1\n2\n2\n\nb\n\nWhy.",
     ],
     [
       "a note that is a sentence stands below its value",
@@ -132,6 +149,14 @@ describe("blocks of a task as text", () => {
       );
     });
   }
+
+  it("createStyle takes 80 columns for a terminal that reports 0", () => {
+    expect(createStyle({ isTTY: true, columns: 0 }).width).to.equal(80);
+  });
+
+  it("cutToWidth cuts a text by its columns, of which a wide character takes two", () => {
+    expect(cutToWidth("日本日", styleOf(5))).to.equal("日本");
+  });
 
   for (const lines of [
     ...["xxxx/12 tokens", "xxxxxx/12 %", "xxxx/block 7", "xxxx block/x"],

@@ -100,8 +100,8 @@ describe("output of vault rounds", () => {
 
   it("roundBlocks warns of a round out of order, before the gap after it, and notes last the longest stretch that was not read", () => {
     const notes = shown(
-      { ...settled, outOfOrder: true, unreadBlocks: 7, lastBlock: 1_998 },
-      { ...open, unreadBlocks: 1 },
+      { ...settled, outOfOrder: true, unreadBlocks: 1, lastBlock: 1_998 },
+      { ...open, unreadBlocks: 7 },
     ).slice(5);
     expect(notes.map((note) => note.split(":")[0])).to.deep.equal([
       "<warn>The round first seen in block 1000 breaks the order that the search relies on",

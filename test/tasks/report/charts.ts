@@ -72,7 +72,7 @@ const labelsOf = (text: string, anchor: string): readonly string[] =>
 
 describe("the histogram of opening prices", () => {
   it("pricesFigure draws a bar as high as its number of orders, at its prices, and the strike across", () => {
-    const text = figureOf([60_000, 61_000, 61_000], 62_000n * ONE);
+    const text = figureOf([60_000, 61_000, 61_180], 62_000n * ONE);
     expect(shapesOf(text, "bar", "mark")).to.deep.equal([
       "rect bar 148 98 19.8 70",
       "rect bar 252 28 19.8 140",
@@ -85,6 +85,36 @@ describe("the histogram of opening prices", () => {
       .to.include('aria-label="Opening price of 3 orders."')
       .and.include("BTC-USDT: opening price against strike<");
   });
+
+  const raw = { ...context, raw: true };
+  const huge = "5.9e+18 5.95e+18 6e+18 6.05e+18 6.1e+18";
+  const unscaled = "displayDecimals declares no scale of opening prices";
+  const far = "no strike price is near these prices";
+  for (const [prices, strike, drawn, settings = context] of [
+    // Twice the middle price, and a little more.
+    [[10, 9, 100], 20n, "0 50 100 150 | 0 1 | 99.47"],
+    [[10, 9, 100], 21n, `0 50 100 150 | 0 1 | ${far}`],
+    [[1, 99], 50n, "0 50 100 150 | 0 1 | 182.67"],
+    [[10, 11], 20n, "5 10 15 20 25 | 0 1 | 356"],
+    [[64], 64n, "63 63.5 64 64.5 65 | 0 1 | 252"],
+    [[6], 6n * ONE, `${huge} | 0 1 | ${unscaled}`, raw],
+    [[0, 0, 0, 0, 0], 0n, `0 0.5 1 | 0 1 2 3 4 5 | ${far}`],
+  ] as const) {
+    it(`pricesFigure draws prices ${prices.join()} and strike ${strike} as ${drawn}`, () => {
+      const text = figureOf(prices, strike * ONE, settings);
+      const [mark] = shapesOf(text, "mark");
+      const [, why] = /<span>strike not drawn: ([^<]*)/u.exec(text) ?? [];
+      const labels = ["middle", "end"].map((anchor) =>
+        labelsOf(text, anchor)
+          .map((label) => label.split(" ")[2])
+          .join(" "),
+      );
+      expect([...labels, mark?.split(" ")[2] ?? why].join(" | ")).to.equal(
+        drawn,
+      );
+      expect(text.includes(" against strike<")).to.equal(mark !== undefined);
+    });
+  }
 
   it("pricesFigure cuts a pair after 40 characters, and escapes it", () => {
     const [order] = ordersAt(5);
@@ -128,21 +158,38 @@ describe("the chart of strikes and settled prices", () => {
   const settled = roundAt(
     0,
     100n * ONE,
-    settledAt(110n * ONE, START + DAY + 60),
+    settledAt(130n * ONE, START + DAY + 60),
   );
   const open = roundAt(1, 120n * ONE);
 
   it("strikesFigure draws each strike over its round's time, and a settled price from the strike of its round", () => {
     const text = strikesOf(settled, open);
     expect(shapesOf(text, "settled", "strike")).to.deep.equal([
-      "line settled 163 124 163 92",
-      "circle settled 163 92 4",
-      "line strike 64 124 262 124",
-      "line strike 262 60 460 60",
+      "line settled 163 130.4 163 53.6",
+      "circle settled 163 53.6 4",
+      "line strike 64 130.4 262 130.4",
+      "line strike 262 79.2 460 79.2",
     ]);
     expect(titlesOf(text)).to.deep.equal(["settled 2027-01-16T08:01:00Z"]);
-    expect(labelsOf(text, "end")).to.include("58 114 100");
+    expect(labelsOf(text, "end")).to.include("58 120.4 100");
     expect(labelsOf(text, "middle")).to.include("196 162 2027-01-16 00:00");
-    expect(text).to.include("↑ price<").and.include(" UTC → ");
+    expect(text)
+      .to.include("↑ price<")
+      .and.include(" UTC → ")
+      .and.include('price of 2 rounds; 1 settled."');
+  });
+
+  it("strikesFigure leaves out rounds without a time, and counts settled prices that were not seen", () => {
+    const unseen = roundAt(1, 120n * ONE, settledAt(null, START + 2 * DAY));
+    const never = { ...open, endTime: open.startTime };
+    const text = strikesOf(settled, unseen, never, {
+      ...open,
+      endTime: 2n ** 60n,
+    });
+    expect(shapesOf(text, "settled", "strike")).to.have.lengthOf(4);
+    expect(text)
+      .to.include("middle of its round; not seen: 1</span>")
+      .and.include("price of 2 rounds; 2 settled, the price of 1 not seen.");
+    expect(strikesOf(never)).to.equal("no figure");
   });
 });

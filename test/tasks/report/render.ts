@@ -30,7 +30,10 @@ const page = (
 
 /** The markup of one block, and of its footnotes. */
 const rendered = (block: Block) => {
-  const text = page([{ heading: "One", blocks: [block] }]);
+  const text = page([
+    { heading: "None", blocks: [] },
+    { heading: "One", blocks: [block] },
+  ]);
   const [, body = "", foot = ""] =
     /<h2>One<\/h2>(.*?)<\/section>.*<footer>(.*?)<p>This page/u.exec(text) ??
     [];
@@ -80,6 +83,7 @@ describe("the page of a report", () => {
       );
   });
 
+  const long = `1,000,${"x".repeat(140)}`;
   const values = (label: string, value: string): string =>
     `<table class="values"><tbody><tr><th scope="row">${label}</th><td>${value}</td></tr></tbody></table>`;
   for (const [what, block, body] of [
@@ -103,6 +107,12 @@ describe("the page of a report", () => {
         '<th scope="col" class="right">Id</th><th scope="col" class="left">Na&lt;me</th></tr></thead><tbody>' +
         '<tr><td class="right" data-label="Id">1</td><td class="left" data-label="Na&lt;me">x&lt;</td></tr>' +
         '<tr><td class="right" data-label="Id">2</td><td class="left" data-label="Na&lt;me"></td></tr></tbody></table>',
+    ],
+    [
+      "a table that is too wide, with a number that a browser may break between groups of digits",
+      table([{ heading: "Id" }, { heading: "Long" }], [["1", long]]),
+      '<table class="rows wide"><thead><tr><th scope="col" class="left">Id</th><th scope="col" class="left long">Long</th></tr></thead><tbody>' +
+        `<tr><td class="left" data-label="Id">1</td><td class="left long" data-label="Long">1,<wbr/>000,x${long.slice(7)}</td></tr></tbody></table>`,
     ],
   ] satisfies ReadonlyArray<readonly [string, Block, string]>) {
     it(`renderReport shows ${what}`, () => {
@@ -142,5 +152,24 @@ describe("the orders of a report", () => {
         '<p><span class="dim">Integers are unscaled: their scale is not documented. All orders, with fees: npx hardhat vault orders --network live --out orders.csv</span></p>',
       );
     expect(text.match(/data-label="Id"/gu)).to.have.lengthOf(1);
+  });
+
+  it("ordersChapter draws the four pairs with the most orders, each by itself, and lists the first 1,000 orders", () => {
+    const pairs = `ABBCCCDDDD${"E".repeat(1_000)}`.split("");
+    const text = page([
+      chapterOf(
+        pairs.map((exType, id) => ({
+          ...someOrder,
+          orderID: BigInt(id),
+          exType,
+        })),
+      ),
+    ]);
+    const charts = text.matchAll(/<figcaption>(\w): .*?price of ([\d,]+) /gu);
+    expect(
+      Array.from(charts, ([, pair, count]) => `${pair} ${count}`),
+    ).to.deep.equal(["E 1,000", "D 4", "C 3", "B 2"]);
+    expect(text).to.include("<h3>The first 1,000 orders</h3>");
+    expect(text.match(/data-label="Id"/gu)).to.have.lengthOf(1_000);
   });
 });
