@@ -13,8 +13,9 @@ import { NOBODY } from "../helpers/names.js";
 import { devKey } from "../helpers/world.js";
 
 const FORWARDER = "0x00000000000000000000000000000000000f0f0f";
-/** Calls the address in the first word with the bytes after it; succeeds anyhow. */
-const FORWARDER_CODE = "0x602036038060206000376000600082600060006000355af100";
+/** Calls the addresses in the first two words with the bytes after them; succeeds anyhow. */
+const FORWARDER_CODE =
+  "0x604036038060406000376000600082600060006000355af1506000600082600060006020355af100";
 const GAS = { gasLimit: 1_000_000 };
 
 /** The reasons of reads that fail; "answers" for one that succeeds. */
@@ -39,7 +40,10 @@ describe("fail() with times, in process", () => {
   let mocks: MockVaultHandle;
 
   before(async () => {
-    hre = await createTestHre();
+    const vault = { instances: { weekly: {} } };
+    hre = await createTestHre({
+      networks: { default: { type: "edr-simulated", vault } },
+    });
   });
   beforeEach(async () => {
     connection = await hre.network.create();
@@ -104,12 +108,43 @@ describe("fail() with times, in process", () => {
     await mocks.fail("settleAll", "busy", { from: FORWARDER, times: 1 });
     const signer = await connection.ethers.provider.getSigner(0);
     const to = zeroPadValue(mocks.addresses.vault, 32);
-    const data = concat([to, "0xa015aefe"]);
+    const data = concat([to, zeroPadValue(NOBODY, 32), "0xa015aefe"]);
     for (const settled of [false, true]) {
       await signer.sendTransaction({ to: FORWARDER, data, ...GAS });
       expect(await vault.getLatestRoundInfo()).to.include({ settled });
     }
   });
+
+  for (const [title, failures] of [
+    ["once if it meets both failures of a fail()", [{ times: 2 }]],
+    [
+      "for each fail() that it meets",
+      [
+        { pool: "public", times: 1 },
+        { pool: "private", times: 1 },
+      ],
+    ],
+  ] as const) {
+    it(`counts a request ${title}`, async () => {
+      await request("hardhat_setCode", FORWARDER, FORWARDER_CODE);
+      for (const failure of failures) {
+        await mocks.fail("getLPAmountInfo", "dry", failure);
+      }
+      const { publicPool, privatePool } = mocks.addresses;
+      const pools = [publicPool, privatePool].map((at) => zeroPadValue(at, 32));
+      const data = concat([...pools, "0x53ac2d24"]);
+      await request("eth_call", { to: FORWARDER, data }, "latest");
+      const read = (pool: "public" | "private") => async () =>
+        await vault.getLPAmountInfo(pool);
+      expect(
+        await reasons(read("private"), read("private"), read("public")),
+      ).to.eql([
+        failures.length === 1 ? "dry" : "answers",
+        "answers",
+        "answers",
+      ]);
+    });
+  }
 
   const STRANGERS = { from: NOBODY, times: 1 };
   for (const [title, failures, reads, expected] of [
@@ -131,6 +166,24 @@ describe("fail() with times, in process", () => {
       ],
       [2, 1, 1].map((orderID) => readOrder(orderID, NOBODY)),
       ["order", "caller", "answers"],
+    ],
+    [
+      "counts no request of another caller that fails for the same reason",
+      [
+        ["getOrderInfo", "busy", STRANGERS],
+        ["getOrderInfo", "busy", { orderID: 2 }],
+      ],
+      [readOrder(2), readOrder(1, NOBODY), readOrder(1, NOBODY)],
+      ["busy", "busy", "answers"],
+    ],
+    [
+      "ends also if the operation fails for all other arguments since",
+      [
+        ["getOrderInfo", "busy", { orderID: 1n, times: 1 }],
+        ["getOrderInfo", "every"],
+      ],
+      [readOrder(1), readOrder(1)],
+      ["busy", "every"],
     ],
   ] as const) {
     it(title, async () => {
@@ -154,6 +207,38 @@ describe("fail() with times, in process", () => {
     expect(await reasons(readVolume, readVolume, readVolume)).to.eql([
       ...["busy", "busy", "busy"],
     ]);
+  });
+
+  it("counts no request of an older block, of another connection, or that cannot be traced", async () => {
+    const { number: blockTag } = await vault.block();
+    await request("evm_mine");
+    const other = await hre.network.create();
+    await other.vault.deployMocks();
+    const send = async (): Promise<unknown> =>
+      await request("eth_sendRawTransaction", "0x12").catch(String);
+    const refusal = await send();
+    await mocks.fail("queryVolume", "busy", { times: 1 });
+    await vault.queryVolume({ blockTag });
+    await other.vault.queryVolume();
+    expect(await send()).to.equal(refusal);
+    expect(await reasons(readVolume, readVolume)).to.eql(["busy", "answers"]);
+    await other.close();
+  });
+
+  it("ends for each instance, and has no end in mocks that are deployed since", async () => {
+    const weekly = await vault.instance("weekly").deployMocks();
+    const readWeekly = async (): Promise<unknown> =>
+      await weekly.vault.queryVolume();
+    const failure = { operation: "queryVolume", reason: "busy" } as const;
+    for (const each of [mocks, weekly]) {
+      await each.fail("queryVolume", "busy", { times: 1 });
+    }
+    expect(
+      await reasons(readVolume, readVolume, readWeekly, readWeekly),
+    ).to.eql(["busy", "answers", "busy", "answers"]);
+    await mocks.fail("queryVolume", "busy", { times: 1 });
+    await vault.deployMocks({ overrides: { failures: [failure] } });
+    expect(await reasons(readVolume, readVolume)).to.eql(["busy", "busy"]);
   });
 
   it("is refused over another provider, with VAULT_INVALID_ARGUMENT", async () => {

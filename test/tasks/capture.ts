@@ -4,11 +4,17 @@ import { expect } from "chai";
 
 import { standaloneQueries } from "../../src/protocol/index.js";
 import { fieldsOf } from "../helpers/fields.js";
+import { httpNetwork } from "../helpers/hre.js";
 import { itFails, useTasks } from "../helpers/use-tasks.js";
 
-// What a fixture replays: test/mocks/replay.ts.
+// What a fixture replays: test/mocks/capture.ts.
 describe("vault capture", () => {
-  const tasks = useTasks();
+  const KEY = "k3y-of-the-node";
+  const tasks = useTasks({
+    networks: (url, { addresses: contracts }) => ({
+      live: httpNetwork(`${url}/?key=${KEY}`, { vault: { contracts } }),
+    }),
+  });
   const fixtureOf = async (typed: string): Promise<string> => {
     await tasks.documentOf(`capture --out f.json ${typed}`);
     return await readFile("f.json", "utf8");
@@ -54,7 +60,9 @@ describe("vault capture", () => {
     });
   });
 
-  it("capture writes one value a line, relative to the working folder, and names the fixture from the root", async () => {
+  it("capture writes one value a line, relative to the working folder, hides the node, and names the fixture from the root", async () => {
+    const exType = `\u202e${KEY}`;
+    await tasks.mocks.set({ orders: { 1: { exType } } });
     await mkdir("one/two", { recursive: true });
     const root = process.cwd();
     process.chdir("one/two");
@@ -74,8 +82,9 @@ describe("vault capture", () => {
     );
     expect(text)
       .to.match(/\n {4}"strikePrice": "65000000000000000000000",\n[^]*\}\n$/u)
+      .and.contain('"exType": "\\u202e')
       // The chain id is all that it has of the network.
-      .and.not.contain(tasks.url.slice("http://".length));
+      .and.not.contain(KEY);
   });
 
   describe("with files that are wrong", () => {

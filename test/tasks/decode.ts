@@ -94,13 +94,22 @@ describe("vault decode", () => {
       ["Signature · Error(string)", "message · not\\u{202e} yet"],
       { kind: "error", operation: null, reason: "not\u202e yet" },
     ],
-    [
-      "an error of a guard",
-      error("RoundNotEnded(uint256 endTime)", 7),
-      "Error RoundNotEnded(endTime: 7)",
-      ["Signature · RoundNotEnded(uint256)", "endTime · 7"],
-      { kind: "error", signature: "RoundNotEnded(uint256)" },
-    ],
+    ...(
+      [
+        ["a guard", "RoundNotEnded", "endTime", "RoundNotEnded(endTime: 7)"],
+        ["a mock", "OrderNotFound", "orderID", "OrderNotFound(orderID: 7)"],
+        ["the compiler", "Panic", "code", "unknown panic code 0x7"],
+      ] as const
+    ).map(
+      ([of, name, input, reason]) =>
+        [
+          `an error of ${of}`,
+          error(`${name}(uint256 ${input})`, 7),
+          `Error ${reason}`,
+          [`Signature · ${name}(uint256)`, `${input} · 7`],
+          { kind: "error", signature: `${name}(uint256)` },
+        ] as const,
+    ),
   ] as const) {
     it(`decode shows ${name}, and its document has the same`, async () => {
       const found = await decoded(bytes);
@@ -138,7 +147,8 @@ describe("vault decode", () => {
     bytes of nothing | 0x1234 | VAULT_NOT_DECODABLE | no call or result of an operation
     an unknown error | 0xdeadbeef | VAULT_NOT_DECODABLE | no standard error
     a call without its arguments | 0xd311636b0000 | VAULT_NOT_DECODABLE | begin like a call of getOrder
-    digits without 0x | 12 | VAULT_INVALID_ARGUMENT | 0x and an even number
+    an answer with a byte too many | ${answers(1, 2, 3)}00 | VAULT_NOT_DECODABLE | no call or result of an operation
+    an odd digit | 0x123 | VAULT_INVALID_ARGUMENT | 0x and an even number
   `)) {
     it(`decode fails with ${code} for ${name}`, async () => {
       const thrown: unknown = await decoded(bytes).catch(
@@ -149,15 +159,18 @@ describe("vault decode", () => {
     });
   }
 
-  it("decode --instance scales by the displayDecimals of the instance", async () => {
+  it("decode --instance scales by the displayDecimals of the instance, and not with --raw", async () => {
     const instances = { usdc: { displayDecimals: { pools: 1 } } };
     const hre = await createTestHre({
       networks: { default: { type: "edr-simulated", vault: { instances } } },
     });
-    const { stdout } = await runTyped(
-      hre,
-      `decode ${answers(1, 2, 3)} --instance usdc`,
-    );
-    expect(squeezed(stdout)).to.include("\nLocked · 0.3\n");
+    for (const [options, shown] of [
+      ["", "0.3"],
+      ["--raw", "3"],
+    ] as const) {
+      const typed = `decode ${answers(1, 2, 3)} --instance usdc ${options}`;
+      const { stdout } = await runTyped(hre, typed);
+      expect(squeezed(stdout)).to.include(`\nLocked · ${shown}\n`);
+    }
   });
 });

@@ -77,6 +77,8 @@ describe("vault deploy-mocks", () => {
       .to.include({ scenario: "settled-round", block: Number(block) })
       .and.have.property("contracts")
       .that.has.all.keys(...contractRoleNames);
+    const read = await run("round --instance usdc --json", { vault });
+    expect(parseDocument(read)).to.have.nested.property("round.settled", true);
   });
 
   for (const typed of ["deploy-mocks", "mock set volume=1"]) {

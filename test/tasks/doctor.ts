@@ -11,7 +11,7 @@ import {
   contractsWithHistory,
 } from "../helpers/scripted-contracts.js";
 import { ScriptedNode, handlerOf } from "../helpers/scripted-node.js";
-import { squeezed, useTasks } from "../helpers/use-tasks.js";
+import { itFails, squeezed, useTasks } from "../helpers/use-tasks.js";
 
 // What each check finds: test/plugin/examine.ts and test/plugin/examine-settlement.ts.
 describe("vault doctor", () => {
@@ -95,6 +95,11 @@ describe("the exit code of vault doctor", () => {
       expect(notOk).to.deep.equal([[name, status]]);
     });
   }
+
+  itFails(
+    tasks,
+    "doctor --instance daily --network nobody | VAULT_UNKNOWN_INSTANCE | daily",
+  );
 
   it("doctor prints at --timeout what did not answer, and exits with 1", async () => {
     const server = await startRpcServer({

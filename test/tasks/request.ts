@@ -4,7 +4,7 @@ import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import { operations } from "../../src/protocol/index.js";
 import { documentedContracts } from "../helpers/documented-node.js";
 import { fieldsOf } from "../helpers/fields.js";
-import { hreOnLive } from "../helpers/hre.js";
+import { createTestHre, hreOnLive } from "../helpers/hre.js";
 import { NOBODY } from "../helpers/names.js";
 import { parseDocument, runTyped } from "../helpers/run-vault-task.js";
 import { itFails } from "../helpers/use-tasks.js";
@@ -18,11 +18,14 @@ describe("vault request", () => {
   // No node listens: the task sends nothing.
   const URL = "http://127.0.0.1:1";
   let hre: HardhatRuntimeEnvironment;
+  let inProcess: HardhatRuntimeEnvironment;
   before(async () => {
     const contracts = documentedContracts;
     const instances = { usdc: { contracts: { vault: NOBODY } } };
-    hre = await hreOnLive(URL, {
-      ...{ from: OTHER, vault: { contracts, instances } },
+    const settings = { from: OTHER, vault: { contracts, instances } };
+    hre = await hreOnLive(URL, settings);
+    inProcess = await createTestHre({
+      networks: { default: { type: "edr-simulated", ...settings } },
     });
   });
   const printed = async (typed: string, on = hre) => {
@@ -53,11 +56,14 @@ describe("vault request", () => {
     [`--from ${NOBODY}`, NOBODY, vault],
     ["--instance usdc", OTHER, NOBODY],
     [`--at vault=${OTHER}`, OTHER, OTHER],
+    [`--at trading=${OTHER}`, OTHER, vault],
   ] as const) {
-    it(`request queryVolume ${options} prints a call from ${from} to ${to}`, async () => {
-      const { params } = await printed(`queryVolume ${options}`);
-      expect(params).to.have.deep.nested.property("[0].from", from);
-      expect(params).to.have.deep.nested.property("[0].to", to);
+    it(`request queryVolume ${options} prints a call from ${from} to ${to}, also in process`, async () => {
+      for (const network of [hre, inProcess]) {
+        const { params } = await printed(`queryVolume ${options}`, network);
+        expect(params).to.have.deep.nested.property("[0].from", from);
+        expect(params).to.have.deep.nested.property("[0].to", to);
+      }
     });
   }
 
