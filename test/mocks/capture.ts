@@ -26,7 +26,7 @@ import {
 import { distinctState } from "../helpers/distinct-state.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { createTestHre } from "../helpers/hre.js";
-import { HASH } from "../helpers/names.js";
+import { HASH, NOBODY } from "../helpers/names.js";
 import { recordCalls } from "../helpers/recording-node.js";
 import { refuse } from "../helpers/simulate-on.js";
 
@@ -184,15 +184,36 @@ describe("capture() and deployMocks({ fixture })", () => {
       const { number: blockTag, timestamp } = await vault.block();
       // A change in process belongs to the latest block.
       await connection.provider.request({ method: "evm_mine" });
-      await mocks.set({ volume: 1n, orders: { 1: { number: 1n } } });
+      await mocks.set({
+        ...{ volume: 1n, orders: { 1: { number: 1n } } },
+        margins: { baseMarginAmount: 1n },
+      });
       const { fixture } = await capture(vault, { blockTag, orders: [1n] });
       expect(fixture).to.have.nested.include({
         ...{ chainId: 56, "block.number": blockTag },
         "block.timestamp": timestamp,
         volume: String(420n * 10n ** 18n),
+        "margins[0].baseMarginAmount": String(52_500n * 10n ** 18n),
         "orders.1.number": String(2n * 10n ** 18n),
       });
     });
+
+    it("records the code alone of a reading that fails without revert data", async () => {
+      await vault.deployMocks();
+      const { fixture } = await capture(vault.at({ publicPool: NOBODY }));
+      expect(fixture).to.have.deep.nested.property("pools.public", {
+        error: { code: "VAULT_NO_CODE" },
+      });
+    });
+
+    for (const [options, code] of [
+      [{ blockTag: "pending" }, "VAULT_INVALID_ARGUMENT"],
+      [{ orders: [1.5] }, "VAULT_INVALID_INTEGER"],
+    ] as const) {
+      it(`throws ${code} for ${JSON.stringify(options)}`, async () => {
+        await expectVaultError(capture(vault, options), code);
+      });
+    }
 
     for (const [title, isRefused] of [
       ["VAULT_REORGED if the chain replaces the block meanwhile", false],

@@ -1,7 +1,11 @@
 import { expect } from "chai";
+import { configVariable } from "hardhat/config";
+import type { RequestArguments } from "hardhat/types/providers";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import type { NetworkConnection } from "hardhat/types/network";
 
+import { VaultClient } from "../../src/client/index.js";
+import { mockAt } from "../../src/mocks/deploy-mocks.js";
 import {
   connectMocks,
   deployMocks,
@@ -27,7 +31,18 @@ describe("places of the mocks", () => {
       networks: {
         default: {
           type: "edr-simulated",
-          vault: { instances: { weekly: {}, daily: {} } },
+          vault: {
+            instances: {
+              weekly: {},
+              daily: {},
+              broken: {
+                contracts: {
+                  publicPool: SECOND,
+                  trading: configVariable("TRADING_IS_NOT_SET"),
+                },
+              },
+            },
+          },
         },
       },
     });
@@ -64,6 +79,30 @@ describe("places of the mocks", () => {
       // An instance without its own reads those of the network.
       expect(await vault.instance("daily").queryVolume()).to.equal(
         await vault.queryVolume(),
+      );
+    });
+
+    it("of deployMocks({ at }) are those of the vault since, and a handle of before keeps its own", async () => {
+      await vault.deployMocks({ overrides: { volume: 1n } });
+      const before = await connectMocks(vault);
+      await vault.deployMocks({ at: contracts, overrides: { volume: 2n } });
+      expect(await vault.queryVolume()).to.equal(2n);
+      expect(await before.vault.queryVolume()).to.equal(1n);
+    });
+
+    it("are not those of the vault if the node refuses their state", async () => {
+      const { provider } = connection;
+      const request = provider.request.bind(provider);
+      Reflect.set(provider, "request", async (given: RequestArguments) => {
+        if (given.method === "hardhat_setStorageAt") {
+          throw new Error("full");
+        }
+        return await request(given);
+      });
+      await expectVaultError(vault.deployMocks(), "VAULT_HARDHAT_ERROR");
+      await expectVaultError(
+        vault.addressOf("vault"),
+        "VAULT_CONTRACT_NOT_CONFIGURED",
       );
     });
 
@@ -136,6 +175,16 @@ describe("places of the mocks", () => {
       }
     });
   });
+
+  for (const [title, instance, code] of [
+    ["no address", "daily", "VAULT_CONTRACT_NOT_CONFIGURED"],
+    ["another address that is not set", "broken", "VAULT_CONFIG_VARIABLE"],
+  ] as const) {
+    it(`mockAt() of an instance with ${title} replaces nothing: ${code}`, async () => {
+      const at = vault.instance(instance);
+      await expectVaultError(at.mockAt("publicPool"), code);
+    });
+  }
 
   describe("of connectMocks()", () => {
     it("are those of a vault, which hre.vault is, too", async () => {
@@ -232,15 +281,18 @@ describe("mocks on anvil", () => {
       const live = production(client);
       const costs = "deploying mocks there costs money";
       const isLive = "mocks are for development nodes only";
-      for (const [options, action] of [
-        [{}, costs],
-        [{ allowLiveNetwork: false }, costs],
-        [{ at: contracts, allowLiveNetwork: true }, isLive],
+      const bound = new VaultClient(live, contracts);
+      const at = { at: contracts, allowLiveNetwork: true };
+      for (const [place, action] of [
+        [async () => await deployMocks(live), costs],
+        [
+          async () => await deployMocks(live, { allowLiveNetwork: false }),
+          costs,
+        ],
+        [async () => await deployMocks(live, at), isLive],
+        [async () => await mockAt(bound, "vault", {}), isLive],
       ] as const) {
-        const { details } = await expectVaultError(
-          deployMocks(live, options),
-          "VAULT_LIVE_NETWORK",
-        );
+        const { details } = await expectVaultError(place, "VAULT_LIVE_NETWORK");
         expect(details).to.include({ client: shown, chainId: 31_337, action });
       }
       const { vault } = await deployMocks(live, { allowLiveNetwork: true });

@@ -46,7 +46,10 @@ describe("hundreds of orders of the mocks, in process", () => {
     );
   const feeOf = (place: number): bigint => generatedOrder(BigInt(place)).exFee;
 
-  it("deployMocks() sets the orders from 33 on, and none before or after", async () => {
+  it("deployMocks() sets the orders from 33 on, and none before or after, also none of an earlier deployment", async () => {
+    await deploy(ordersOf(from(16, 16)));
+    await deploy(ordersOf(from(32, 16)));
+    expect(await fees([16, 32])).to.deep.equal([0n, feeOf(0)]);
     await deploy(ordersOf(from(33)));
     const last = 33 + MANY - 1;
     expect(await fees([32, 33, 48, 49, last, last + 1])).to.deep.equal([
