@@ -40,9 +40,9 @@ describe("fail() with times, in process", () => {
   let mocks: MockVaultHandle;
 
   before(async () => {
-    const vault = { instances: { weekly: {} } };
+    const settings = { vault: { instances: { weekly: {} } } };
     hre = await createTestHre({
-      networks: { default: { type: "edr-simulated", vault } },
+      networks: { default: { type: "edr-simulated", ...settings } },
     });
   });
   beforeEach(async () => {

@@ -97,7 +97,8 @@ describe("places of the mocks", () => {
         if (given.method === "hardhat_setStorageAt") {
           throw new Error("full");
         }
-        return await request(given);
+        const answer: unknown = await request(given);
+        return answer;
       });
       await expectVaultError(vault.deployMocks(), "VAULT_HARDHAT_ERROR");
       await expectVaultError(

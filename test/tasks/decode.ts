@@ -101,13 +101,13 @@ describe("vault decode", () => {
         ["the compiler", "Panic", "code", "unknown panic code 0x7"],
       ] as const
     ).map(
-      ([of, name, input, reason]) =>
+      ([of, short, input, reason]) =>
         [
           `an error of ${of}`,
-          error(`${name}(uint256 ${input})`, 7),
+          error(`${short}(uint256 ${input})`, 7),
           `Error ${reason}`,
-          [`Signature · ${name}(uint256)`, `${input} · 7`],
-          { kind: "error", signature: `${name}(uint256)` },
+          [`Signature · ${short}(uint256)`, `${input} · 7`],
+          { kind: "error", signature: `${short}(uint256)` },
         ] as const,
     ),
   ] as const) {
