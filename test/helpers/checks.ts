@@ -1,3 +1,5 @@
+import { expect } from "chai";
+
 import type { Check } from "../../src/plugin/check.js";
 
 /** Name and status of each check. */
@@ -6,9 +8,8 @@ export const outline = (checks: readonly Check[]): readonly string[] =>
 
 /** The check of that name. */
 export function named(checks: readonly Check[], name: string): Check {
-  const found = checks.find((check) => check.name === name);
-  if (found === undefined) {
-    throw new Error(`${name} is none of ${outline(checks).join()}`);
-  }
-  return found;
+  return (
+    checks.find((check) => check.name === name) ??
+    expect.fail(`${name} is none of ${outline(checks).join()}`)
+  );
 }

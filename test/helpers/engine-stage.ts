@@ -22,7 +22,6 @@ const TRANSFER =
 const engines = ["simulateV1", "fork", "in-process"] as const;
 type Engine = (typeof engines)[number];
 
-type Values = ReadonlyMap<string, unknown>;
 /** Before and after, by path as in `round.settled`, or by account and token. */
 type Differences = ReadonlyMap<string, readonly [unknown, unknown]>;
 
@@ -33,10 +32,7 @@ class EngineStage {
   constructor(private readonly engine: Engine) {}
 
   public get vault(): HardhatVault {
-    if (this.#connected === undefined) {
-      throw new Error("no test runs");
-    }
-    return this.#connected;
+    return this.#connected ?? expect.fail("no test runs");
   }
 
   public async open(url: string): Promise<void> {
@@ -57,11 +53,7 @@ class EngineStage {
   }
 
   public async send(method: string, ...params: unknown[]): Promise<unknown> {
-    const result: unknown = await this.vault.provider.request({
-      method,
-      params,
-    });
-    return result;
+    return await this.vault.provider.request({ method, params });
   }
 
   public async accountOf(index: number): Promise<string> {
@@ -238,7 +230,10 @@ export function expectReality(
   ).to.deep.equal(real.balances);
 }
 
-function differences(before: Values, after: Values): Differences {
+function differences(
+  before: ReadonlyMap<string, unknown>,
+  after: ReadonlyMap<string, unknown>,
+): Differences {
   return new Map(
     [...before].flatMap(([key, value]) =>
       value === after.get(key) ? [] : [[key, [value, after.get(key)]]],

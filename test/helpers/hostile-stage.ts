@@ -1,6 +1,7 @@
 import { mkdir, readFile, readdir, rm } from "node:fs/promises";
 import path from "node:path";
 
+import { expect } from "chai";
 import { HDNodeWallet, Wallet, toQuantity } from "ethers";
 import { configVariable } from "hardhat/config";
 import type { HttpNetworkUserConfig } from "hardhat/types/config";
@@ -182,10 +183,7 @@ export function useHostileStage(): { readonly open: HostileStage } {
   });
   return {
     get open() {
-      if (stage === undefined) {
-        throw new Error("used before the suite has begun");
-      }
-      return stage;
+      return stage ?? expect.fail("used before the suite has begun");
     },
   };
 }

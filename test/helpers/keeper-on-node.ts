@@ -33,13 +33,6 @@ interface Keepers {
 export type KeeperWithNode = KeeperOnNode & Omit<Keepers, "keepers">;
 
 interface KeeperOptions {
-  /** URL of the node. */
-  readonly node: string;
-  readonly projectRoot: string;
-  /** Account of the node's mnemonic that settles. */
-  readonly settlerIndex: number;
-  /** Account of everybody else. */
-  readonly otherIndex: number;
   /** Network settings, beside URL and addresses. */
   readonly settings?: Partial<HttpNetworkUserConfig>;
   /** Milliseconds of the server's "delay past the timeout". */
@@ -48,26 +41,28 @@ interface KeeperOptions {
   readonly hidden?: readonly string[];
 }
 
-/** Opens a keeper with an open round, its settler's key in the configuration. */
-async function openKeeper({
-  node,
-  projectRoot,
-  settlerIndex,
-  otherIndex,
-  settings = {},
-  delay = 1_000,
-}: KeeperOptions) {
-  const key = devKey(settlerIndex);
-  const chain = await openChain(node, devKey(otherIndex));
+/**
+ * Opens a keeper with an open round, its settler's key in the configuration.
+ *
+ * @param accounts Of the node's mnemonic: the settler, and everybody else.
+ */
+async function openKeeper(
+  node: string,
+  projectRoot: string,
+  accounts: readonly [settler: number, other: number],
+  { settings = {}, delay = 1_000, hidden = [] }: KeeperOptions,
+) {
+  const key = devKey(accounts[0]);
+  const chain = await openChain(node, devKey(accounts[1]));
   const server = await startFaultyRpcServer(node, delay);
+  server.hide(...hidden);
   const connections: Array<HardhatVault["connection"]> = [];
   /** Another connection through the same server, from another configuration. */
   const connect = async (
     ownSettings: Partial<HttpNetworkUserConfig>,
   ): Promise<HardhatVault> => {
     const { contracts } = chain;
-    const accounts = [key];
-    const all = { accounts, vault: { contracts }, ...ownSettings };
+    const all = { accounts: [key], vault: { contracts }, ...ownSettings };
     const hre = await hreOnLive(server.url, all, projectRoot);
     const connection = await hre.network.create();
     connections.push(connection);
@@ -96,11 +91,7 @@ async function openKeeper({
     connect,
     close: async () => {
       chain.close();
-      await Promise.all(
-        connections.map(async (connection) => {
-          await connection.close();
-        }),
-      );
+      await Promise.all(connections.map(async (one) => await one.close()));
       await server.stop();
     },
   };
@@ -109,7 +100,7 @@ async function openKeeper({
 /** Opens keepers on one node that settle side by side, each with its own accounts. */
 export async function startKeepers(
   count: number,
-  { hidden = [], ...options }: Partial<KeeperOptions> = {},
+  options: KeeperOptions = {},
   startNode: () => Promise<ServerProcess> = async () =>
     await startAnvil({ args: ["--accounts", String(2 * count + 1)] }),
 ): Promise<Keepers> {
@@ -117,12 +108,8 @@ export async function startKeepers(
   const project = await useFixtureProject("plain");
   const keepers = await Promise.all(
     Array.from({ length: count }, async (_, index) => {
-      const keeper = await openKeeper({
-        ...{ ...options, node: node.url, projectRoot: project.path },
-        ...{ settlerIndex: index, otherIndex: count + 1 + index },
-      });
-      keeper.server.hide(...hidden);
-      return keeper;
+      const accounts = [index, count + 1 + index] as const;
+      return await openKeeper(node.url, project.path, accounts, options);
     }),
   );
   return {
@@ -140,15 +127,7 @@ export async function startKeeper(
   startNode: () => Promise<ServerProcess> = startAnvil,
 ): Promise<KeeperWithNode> {
   const { keepers, ...others } = await startKeepers(1, {}, startNode);
-  return { ...firstOf(keepers), ...others };
-}
-
-function firstOf(keepers: readonly KeeperOnNode[]): KeeperOnNode {
-  const [keeper] = keepers;
-  if (keeper === undefined) {
-    throw new Error("there is no keeper");
-  }
-  return keeper;
+  return { ...(keepers[0] ?? expect.fail()), ...others };
 }
 
 /** The requests of a settlement without any fault, in order: all, or from the nonce on. */
@@ -156,7 +135,7 @@ export async function requestsOfSettlement(
   keepers: readonly KeeperOnNode[],
   areAll: boolean,
 ): Promise<readonly RequestKey[]> {
-  const keeper = firstOf(keepers);
+  const keeper = keepers[0] ?? expect.fail();
   await startCase(keeper);
   for (const method of SENDS) {
     // Mined when it is answered, so that the first look finds the receipt and

@@ -5,12 +5,7 @@ import { Transaction, Wallet } from "ethers";
 
 import { asRecord, listOf } from "../../src/json.js";
 import { fetchProvider } from "./fetch-provider.js";
-import type {
-  Exchange,
-  RecordedRequest,
-  RpcHandler,
-  RpcReply,
-} from "./rpc-server.js";
+import type { Exchange, RpcHandler, RpcReply } from "./rpc-server.js";
 
 /** A case of test/rpc/node-answers, whose README explains the words. */
 export interface NodeAnswerCase {
@@ -83,58 +78,41 @@ export function answerAs(
   const asked: Asked = { answered: 0, sends: 0 };
   const methods = [when.method ?? []].flat();
 
-  const isChosen = async (exchange: Exchange): Promise<boolean> => {
-    const { request, response } = exchange;
-    const { method, params } = request;
-    if (methods.length > 0 && !methods.includes(method)) {
-      return false;
-    }
-    if (when.path !== undefined && response.req.url !== when.path) {
-      return false;
-    }
-    if (
-      !(await fits(when.only, request, async () =>
-        resultOf(await exchange.forward()),
-      ))
-    ) {
-      return false;
-    }
-    const isOver = asked.answered >= (when.first ?? Infinity);
+  const isChosen = async (exchange: Exchange): Promise<boolean> =>
+    (methods.length === 0 || methods.includes(exchange.request.method)) &&
+    exchange.response.req.url === (when.path ?? exchange.response.req.url) &&
+    (await fits(exchange)) &&
+    asked.answered < (when.first ?? Infinity) &&
     // Beside a number, an answer may concern only the tag.
-    return !isOver && (answer.evmNumber === undefined || params.length > 0);
-  };
+    (answer.evmNumber === undefined || exchange.request.params.length > 0);
 
-  const fits = async (
-    only: string | undefined,
-    { method, params }: RecordedRequest,
-    honest: () => Promise<unknown>,
-  ): Promise<boolean> => {
-    const block = blockOf(method, params);
-    switch (only) {
+  const fits = async ({ request, forward }: Exchange): Promise<boolean> => {
+    const { method, params } = request;
+    const block = method === "eth_getBlockByNumber" ? params[0] : params[1];
+    const isNumber = typeof block === "string" && block.startsWith("0x");
+    switch (when.only) {
       case undefined:
         return true;
       case "numbered":
-        return typeof block === "string" && block.startsWith("0x");
-      case "old":
-        return (
-          typeof block === "string" &&
-          block.startsWith("0x") &&
-          Number(block) < Number(await ask("eth_blockNumber")) - KEPT_BLOCKS
-        );
+        return isNumber;
+      case "old": {
+        const head = Number(await ask("eth_blockNumber"));
+        return isNumber && Number(block) < head - KEPT_BLOCKS;
+      }
       case "pending":
-        return block === only;
+        return block === "pending";
       case "overrides":
-        return hasOverrides(method, params);
+        return method === "eth_call" && params.length > 2;
       case "full":
         return params[1] === true;
       case "null":
-        return (await honest()) === null;
+        return resultOf(await forward()) === null;
       default:
-        throw new Error(`only: ${only}`);
+        throw new Error(`only: ${when.only}`);
     }
   };
 
-  const beforeSending = async (request: RecordedRequest): Promise<void> => {
+  const beforeSending = async (raw: unknown): Promise<void> => {
     asked.sends += 1;
     if (when.minedAfter !== undefined) {
       // The node may be gone by then.
@@ -143,12 +121,12 @@ export function answerAs(
     if (when.stranger === undefined || asked.sends > 1) {
       return;
     }
-    const { nonce } = Transaction.from(String(request.params[0]));
+    const { nonce } = Transaction.from(String(raw));
     const wallet = new Wallet(key);
     const { baseFeePerGas } = asRecord(
       await ask("eth_getBlockByNumber", "latest", false),
     );
-    const raw = await wallet.signTransaction({
+    const rival = await wallet.signTransaction({
       chainId: 31_337,
       nonce,
       to: wallet.address,
@@ -157,7 +135,7 @@ export function answerAs(
       maxFeePerGas: BigInt(String(baseFeePerGas)) * 20n + 10n ** 12n,
       maxPriorityFeePerGas: 10n ** 11n,
     });
-    await ask("eth_sendRawTransaction", raw);
+    await ask("eth_sendRawTransaction", rival);
   };
 
   const mineIn = async (seconds: number): Promise<void> => {
@@ -169,7 +147,7 @@ export function answerAs(
   const handler: RpcHandler = async (exchange) => {
     const { request } = exchange;
     if (request.method.startsWith("eth_send")) {
-      await beforeSending(request);
+      await beforeSending(request.params[0]);
     }
     if (!(await isChosen(exchange))) {
       return undefined;
@@ -270,14 +248,6 @@ async function answerHttp(
   response.end(bytes);
 }
 
-function blockOf(method: string, params: readonly unknown[]): unknown {
-  return method === "eth_getBlockByNumber" ? params[0] : params[1];
-}
-
-function hasOverrides(method: string, params: readonly unknown[]): boolean {
-  return method === "eth_call" && params.length > 2;
-}
-
 function resultOf(text: string): unknown {
   return text === "" ? undefined : asRecord(JSON.parse(text))["result"];
 }
@@ -315,19 +285,19 @@ function changeAt(
 function valuesIn(fields: Fields, honest: Fields): Fields {
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]) => {
-      const [, how = "", of = ""] =
+      const [, how, of = ""] =
         /^\$(copy|decimal|pad) (\w+)$/u.exec(String(value)) ?? [];
-      if (how === "") {
-        return [name, value];
-      }
       const given = honest[of];
-      const text = String(given);
-      const made = {
-        copy: () => given,
-        decimal: () => Number(text),
-        pad: () => `0x0${text.slice(2)}`,
-      }[how];
-      return [name, made?.()];
+      switch (how) {
+        case "copy":
+          return [name, given];
+        case "decimal":
+          return [name, Number(given)];
+        case "pad":
+          return [name, `0x0${String(given).slice(2)}`];
+        default:
+          return [name, value];
+      }
     }),
   );
 }

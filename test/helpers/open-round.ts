@@ -1,3 +1,4 @@
+import { expect } from "chai";
 import type { NetworkConnection } from "hardhat/types/network";
 
 import type { HardhatVault, MockVaultHandle } from "../../src/types.js";
@@ -35,12 +36,7 @@ export interface OpenRound {
 export function useOpenRound(): () => OpenRound {
   let round: OpenRound | undefined;
   let snapshot: unknown;
-  const opened = (): OpenRound => {
-    if (round === undefined) {
-      throw new Error("the round is opened before the first test");
-    }
-    return round;
-  };
+  const opened = (): OpenRound => round ?? expect.fail("no test runs");
   before(async () => {
     const connection = await (await createTestHre()).network.create();
     const mocks = await connection.vault.deployMocks({

@@ -1,6 +1,8 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 
+import { expect } from "chai";
+
 import { repositoryRoot } from "./consumers/consumer-project.js";
 
 /** A part of a page below one heading. */
@@ -56,11 +58,8 @@ export function sectionOf(
     (section) =>
       section.heading === heading || section.heading.startsWith(`${heading}(`),
   );
-  const [section] = found;
-  if (section === undefined || found.length > 1) {
-    throw new Error(`${found.length} sections are called ${heading}`);
-  }
-  return section;
+  expect(found, `sections that are called ${heading}`).to.have.lengthOf(1);
+  return found[0] ?? expect.fail();
 }
 
 /** The code in a cell, as in `` `a`, `b` ``. */

@@ -1,8 +1,9 @@
+import { toQuantity } from "ethers";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import { asRecord } from "../../src/json.js";
+import { deployMocks } from "../../src/mocks/index.js";
 import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
-import { contractRoleNames } from "../../src/protocol/index.js";
 import type { Settlement } from "../../src/settlement/types.js";
 import { startAnvil } from "./anvil.js";
 import type { ServerProcess } from "./child-process.js";
@@ -39,30 +40,20 @@ export async function openLane(): Promise<Lane> {
   const node = await startAnvil();
   const folder = await useFixtureProject("plain");
   const { path: project } = folder;
-  const deploying = await hreOnLive(node.url, {}, project);
-  const connection = await deploying.network.create();
-  await connection.vault.deployMocks({ scenario: "expired-round" });
-  const located = await Promise.all(
-    contractRoleNames.map(async (role) => {
-      const { address } = await connection.vault.addressOf(role);
-      return [role, address] as const;
-    }),
-  );
-  await connection.close();
-  await fetchProvider(node.url).request({
-    method: "anvil_mine",
-    params: [`0x${BLOCKS_LATER.toString(16)}`],
+  const provider = fetchProvider(node.url);
+  const { addresses } = await deployMocks(provider, {
+    scenario: "expired-round",
   });
-  const vault = { contracts: Object.fromEntries(located) };
+  const params = [toQuantity(BLOCKS_LATER)];
+  await provider.request({ method: "anvil_mine", params });
+  const hreWith = async (accounts: [string] | "remote") => {
+    const settings = { vault: { contracts: addresses }, accounts };
+    return await hreOnLive(node.url, settings, project);
+  };
   return {
-    node,
-    project,
-    hre: await hreOnLive(node.url, { vault, accounts: [KEY] }, project),
-    remoteHre: await hreOnLive(
-      node.url,
-      { vault, accounts: "remote" },
-      project,
-    ),
+    ...{ node, project },
+    hre: await hreWith([KEY]),
+    remoteHre: await hreWith("remote"),
     close: async () => {
       await node.stop();
       await folder.remove();
@@ -91,16 +82,12 @@ export async function runCase(
   });
   const values: unknown[] = [];
   const errors: unknown[] = [];
-  const attempt = async (work: () => Promise<unknown>): Promise<void> => {
-    try {
-      values.push(await work());
-    } catch (error) {
-      errors.push(error);
-    }
-  };
   try {
     for (const work of worksOf(one, connection.vault)) {
-      await attempt(work);
+      await work().then(
+        (value) => values.push(value),
+        (error: unknown) => errors.push(error),
+      );
     }
     const settlement = values.find(isSettlement);
     return {
@@ -120,18 +107,14 @@ function isSettlement(value: unknown): value is Settlement {
   return "blockNumber" in asRecord(value) && "preview" in asRecord(value);
 }
 
-/** Milliseconds that the user allows. */
-function timeoutOf({ when }: NodeAnswerCase): number {
-  if (when.timeout !== undefined) {
-    return when.timeout * 1_000;
-  }
-  // A fork is executed in this process, which may share its processor with others.
-  return when.stage === "simulate" || when.stage === "history"
-    ? 120_000
-    : 20_000;
-}
-
-export const settles = new Set(["text", "send", "receipt", "block", "search"]);
+export const settles = new Set([
+  "settle",
+  "text",
+  "send",
+  "receipt",
+  "block",
+  "search",
+]);
 
 /** What the user does: the words of `stage` and `do`. */
 function worksOf(
@@ -139,7 +122,10 @@ function worksOf(
   vault: HardhatVault,
 ): ReadonlyArray<() => Promise<unknown>> {
   const { stage, do: what = stage } = one.when;
-  const timeout = timeoutOf(one);
+  // A fork is executed in this process, which may share its processor with others.
+  const isFork = stage === "simulate" || stage === "history";
+  const { timeout: seconds = isFork ? 120 : 20 } = one.when;
+  const timeout = seconds * 1_000;
   const snapshot = async () => await vault.snapshot({ timeout });
   const settle = async () =>
     await vault.settleAll({ timeout, pollingInterval: 200 });
@@ -147,32 +133,34 @@ function worksOf(
     await vault.simulateSettleAll({ timeout, blockNumber });
   const orders = async () =>
     await Array.fromAsync(vault.orders({ ids: [1, 2, 3], timeout }));
-  const works: Readonly<Record<string, ReadonlyArray<() => Promise<unknown>>>> =
-    {
-      head: [
+  switch (what) {
+    case "head":
+      return [
         async () => {
           const { block, ...rest } = await vault.snapshot({ timeout });
           const { number: blockTag } = block;
           const volume = await vault.queryVolume({ blockTag, timeout });
           return { block, ...rest, volumeAtBlock: volume };
         },
-      ],
-      history: [
+      ];
+    case "history":
+      return [
         async () => await Array.fromAsync(vault.rounds({ timeout })),
         async () => await simulate(8),
-      ],
-      overrides: [snapshot, orders],
-      simulate: [simulate],
-      "snapshot after a settlement": [snapshot],
-      orders: [orders],
-      any: [snapshot],
-      snapshot: [snapshot],
-      settle: [settle],
-    };
-  return (
-    works[what] ??
-    (settles.has(what)
-      ? [settle]
-      : [async () => await vault.queryVolume({ timeout })])
-  );
+      ];
+    case "overrides":
+      return [snapshot, orders];
+    case "simulate":
+      return [simulate];
+    case "orders":
+      return [orders];
+    case "any":
+    case "snapshot":
+    case "snapshot after a settlement":
+      return [snapshot];
+    default:
+      return settles.has(what)
+        ? [settle]
+        : [async () => await vault.queryVolume({ timeout })];
+  }
 }

@@ -18,14 +18,9 @@ async function deploy(
   ...args: readonly string[]
 ): Promise<Contract> {
   const { abi, evm } = compileFixture("SettlingVaults.sol", name);
-  const contract = await deployContract(
+  return await deployContract(
     new ContractFactory(JSON.stringify(abi), evm.bytecode.object, deployer),
     ...args,
-  );
-  return new Contract(
-    await contract.getAddress(),
-    contract.interface,
-    deployer,
   );
 }
 

@@ -1,5 +1,6 @@
+import { Contract } from "ethers";
 import type {
-  BaseContract,
+  ContractFactory,
   TransactionReceipt,
   TransactionResponse,
 } from "ethers";
@@ -40,20 +41,17 @@ export async function mined({
   );
 }
 
-/** Deploys the contract of an ethers factory, and waits until it is there. */
-export async function deployContract<
-  Contract extends BaseContract,
-  Args extends readonly unknown[],
->(
-  factory: { deploy: (...args: Args) => Promise<Contract> },
-  ...args: Args
+/** Deploys the contract of a factory, and waits until it is there. */
+export async function deployContract(
+  factory: ContractFactory,
+  ...args: readonly unknown[]
 ): Promise<Contract> {
   const contract = await factory.deploy(...args);
   const deployment = contract.deploymentTransaction();
   if (deployment !== null) {
     await mined(deployment);
   }
-  return contract;
+  return new Contract(contract.target, contract.interface, factory.runner);
 }
 
 /** Deploys code from the node's first account; the contract's address. */

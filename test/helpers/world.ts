@@ -1,6 +1,6 @@
+import { expect } from "chai";
 import { HDNodeWallet, JsonRpcProvider, Wallet } from "ethers";
 
-import { assertInvariant } from "../../src/errors.js";
 import { deployMocks } from "../../src/mocks/index.js";
 import type { MockOverrides, MockVaultHandle } from "../../src/mocks/index.js";
 import type { VaultRound } from "../../src/protocol/index.js";
@@ -78,19 +78,15 @@ export function useProtocol(...args: readonly string[]): {
   afterEach(async () => {
     await provider?.send("evm_revert", [checkpoint]);
   });
-  const running = <T>(value: T | undefined): T => {
-    assertInvariant(value !== undefined, "no test runs");
-    return value;
-  };
   return {
     get url() {
       return anvil.url;
     },
     get provider() {
-      return running(provider);
+      return provider ?? expect.fail("no test runs");
     },
     get mocks() {
-      return running(mocks);
+      return mocks ?? expect.fail("no test runs");
     },
   };
 }

@@ -89,12 +89,9 @@ async function problemOf(
       case "archive-node-needed":
         return (
           isError &&
-          errors.length === 2 &&
-          errors.every(
-            (error) =>
-              codeOf(error) === "VAULT_ARCHIVE_NODE_NEEDED" &&
-              inWords(error).includes(says),
-          )
+          codes.join() ===
+            "VAULT_ARCHIVE_NODE_NEEDED,VAULT_ARCHIVE_NODE_NEEDED," &&
+          errors.every((error) => inWords(error).includes(says))
         );
       case "other-engine":
       case "settled": {
@@ -117,12 +114,6 @@ async function problemOf(
           settlement?.status === "refused" &&
           isShown &&
           (await noncesOf(lane)) === 0
-        );
-      case "unconfirmed":
-        return (
-          settlement?.status === "unconfirmed" &&
-          settlement.hash !== null &&
-          isShown
         );
       case "skip":
         return (
@@ -197,9 +188,8 @@ async function honestValues(
 }
 
 /** True if the case changes the chain, so that it needs one of its own. */
-function changesChain({
-  when: { stage, do: what = "settle" },
-}: NodeAnswerCase) {
+function changesChain({ when }: NodeAnswerCase) {
+  const { stage, do: what = "settle" } = when;
   return (
     (settles.has(stage) && what === "settle") ||
     (stage === "number" && /settle/u.test(what))
