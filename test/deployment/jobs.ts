@@ -40,12 +40,10 @@ const ORDERS = 40;
 /** What removed ids have in common (Trading.sol). */
 const isRemoved = (id: number): boolean => id % 23 === 11;
 
-/** An instance on a chain, and the vault of the plugin on it. */
 interface Stage {
   readonly instance: Instance;
   readonly vault: HardhatVault;
   readonly provider: Eip1193Provider;
-  /** Folder of the project. */
   readonly folder: string;
   /** Runs a task of the command line, and returns its last document. */
   readonly run: (typed: string) => Promise<Readonly<Record<string, unknown>>>;
@@ -77,7 +75,6 @@ const places: readonly Place[] = [
   { name: "hardhat node", engines: ["fork"], start: startHardhatNode },
 ];
 
-/** Deploys an instance there. */
 async function openStage(
   hre: HardhatRuntimeEnvironment,
   { url = "" }: TestNode,

@@ -26,7 +26,6 @@ describe("docs/settling-safely.md", () => {
     await keeper.close();
   });
 
-  /** Runs a command of the page. */
   const run = async (
     command = "",
     timeout = "",

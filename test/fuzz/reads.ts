@@ -42,7 +42,6 @@ const TIMEOUT_MS = 5_000;
 /** Requests that a case may come to: those of a scan, each as often as allowed. */
 const MOST_REQUESTS = 1_000;
 
-/** One run of one operation against a node, or contracts, that say otherwise. */
 interface Case {
   readonly subject: string;
   /** Whether the node applies state overrides. */
@@ -239,7 +238,6 @@ function roundAt(call: ContractCall, hasHistory: boolean): ContractAnswer {
   return { reverted, data: `${dated.slice(0, -64)}${settled}` };
 }
 
-/** What comes over the wire. */
 function tampered(
   node: Eip1193Provider,
   { node: changes }: Case,

@@ -12,7 +12,6 @@ import type { RpcReply } from "./rpc-server.js";
 
 const { resolve } = createRequire(import.meta.url);
 
-/** Starts anvil on a free port. */
 export async function startAnvil({
   args = [],
 }: { args?: readonly string[] } = {}): Promise<ServerProcess> {
@@ -23,7 +22,6 @@ export async function startAnvil({
   );
 }
 
-/** An anvil for all tests of a suite. */
 export function useAnvil(...args: readonly string[]): { readonly url: string } {
   let anvil: ServerProcess | undefined;
   before(async () => {

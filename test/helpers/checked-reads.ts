@@ -37,7 +37,6 @@ export type Said = (call: Partial<ContractCall>) => readonly string[];
  */
 type Check = (said: Said | undefined) => string | undefined;
 
-/** One thing that can be asked of a vault. */
 interface Subject {
   readonly name: string;
   readonly run: (host: BareHost, timeout?: number) => Promise<Check>;
@@ -51,7 +50,6 @@ const callOf = (
   return { to: documentedContracts[role], data };
 };
 
-/** All that a contract is asked. */
 export const calls = [
   ...expectedReads.map(({ operation, args }) => callOf(operation, args)),
   ...[1n, 2n, 3n, 4n].map((id) => callOf("getOrderInfo", [id])),
@@ -163,7 +161,6 @@ const simulation: Subject = {
   },
 };
 
-/** All that can be asked of a vault. */
 export const subjects: readonly Subject[] = [
   ...reads,
   ...blocks,

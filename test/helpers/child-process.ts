@@ -2,7 +2,6 @@ import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 
-/** A server that runs as a child process of the tests. */
 export interface ServerProcess {
   readonly url: string;
   stop(): Promise<void>;

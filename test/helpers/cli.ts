@@ -10,7 +10,6 @@ const compileCache = path.join(
   "../../cache/node-compile-cache",
 );
 
-/** What a command left behind. */
 export interface CommandResult {
   readonly stdout: string;
   readonly stderr: string;
@@ -18,7 +17,6 @@ export interface CommandResult {
 }
 
 export interface CommandOptions {
-  /** Folder with the Hardhat configuration. */
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
   /** A command that runs the rest, such as `unshare`, with its options. */
@@ -38,7 +36,6 @@ export function startHardhat(
   });
 }
 
-/** Runs `hardhat <args>` to its end. */
 export async function runHardhat(
   args: readonly string[],
   options: CommandOptions,

@@ -21,7 +21,6 @@ const documentedData: Readonly<Record<string, string>> = {
   }),
 };
 
-/** Addresses for a network whose node is {@link documentedNode}. */
 export const documentedContracts = {
   underlyingAsset: "0x0000000000000000000000000000000000000001",
   publicPool: "0x0000000000000000000000000000000000000002",

@@ -79,7 +79,6 @@ class EngineStage {
     };
   }
 
-  /** Settles past everything of ours that could be wrong. */
   public async settleReally(
     vault: HardhatVault,
     {

@@ -8,7 +8,6 @@ export interface TestNode {
   stop(): Promise<void>;
 }
 
-/** Hardhat's own process. */
 export async function noNode(): Promise<TestNode> {
   return await Promise.resolve({
     url: undefined,

@@ -10,7 +10,6 @@ export const newTasks = (hardhatVault.tasks ?? []).filter(
 
 /** One way to run a task, with all that it cannot run without. */
 export interface TaskRun {
-  /** As in `mock set`. */
   readonly task: string;
   readonly args: Readonly<Record<string, unknown>>;
 }
@@ -26,7 +25,6 @@ const required: Readonly<Record<string, unknown>> = {
   reason: "closed today",
   changes: ["round.APY=185e15"],
   terms: ["strikePrice=66000e18"],
-  // A round.
   hex: `0x${(10n ** 18n).toString(16).padStart(64, "0").repeat(9)}${"0".repeat(64)}`,
   out: "required",
 };

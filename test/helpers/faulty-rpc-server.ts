@@ -140,7 +140,6 @@ export class FaultyRpcServer {
     return this.server.url;
   }
 
-  /** What was asked since the last `reset`. */
   public get requests(): readonly RecordedRequest[] {
     return this.server.requests;
   }
@@ -164,7 +163,6 @@ export class FaultyRpcServer {
     methods.forEach((method) => this.#hidden.add(method));
   }
 
-  /** Ends what `hide` began. */
   public show(): void {
     this.#hidden.clear();
   }

@@ -9,7 +9,6 @@ const fixtures = path.resolve(helpersFolder, "../fixture-projects");
 // as any project below a node_modules folder does; `cache/` is git-ignored.
 const workFolder = path.join(repositoryRoot, "cache", "test-projects");
 
-/** A copy of a fixture project that a test may write to. */
 export interface FixtureProject {
   readonly path: string;
   remove(): Promise<void>;

@@ -6,11 +6,9 @@ export const hardhatError = (errorCode: string, more: object = {}): Error =>
     { value: true },
   );
 
-/** An error of Node.js, by its code. */
 export const codedError = (code: string, more: object = {}): Error =>
   Object.assign(new Error("no"), { code, ...more });
 
-/** An error as a node sends it. */
 export const said = (code: number, message: string, data?: string): object => ({
   code,
   message,

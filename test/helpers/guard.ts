@@ -17,7 +17,6 @@ export async function deployTestGuard(
   return await contract.getAddress();
 }
 
-/** Runtime code of a guard. */
 export function guardCode(settler = ZeroAddress): string {
   const word = settler.slice(2).toLowerCase().padStart(64, "0");
   return RoundGuardArtifact.immutables.reduce<string>(

@@ -116,7 +116,6 @@ export class Failure {
   constructor(public readonly thrown: unknown) {}
 }
 
-/** What an answer becomes. */
 export function changed(answer: unknown, change: Change): unknown {
   const { path, value, edits } = change;
   switch (change.change) {
@@ -177,7 +176,6 @@ function at(
     : Object.fromEntries(replaced);
 }
 
-/** Hex after some edits. */
 export function editHex(hex: string, edits: HexEdits): string {
   let digits = hex.startsWith("0x") ? hex.slice(2) : hex;
   for (const { at: part, edit, word } of edits) {

@@ -53,7 +53,6 @@ const environment = {
 async function openStage(node: string) {
   const server = await startRpcServer({ upstream: node });
   const project = await useFixtureProject("plain");
-  /** The folder that tasks write into. */
   const written = path.join(project.path, "written");
   const deployments = path.join(project.path, "vault-deployments");
   await mkdir(written);
@@ -88,7 +87,6 @@ async function openStage(node: string) {
   const vault = { contracts: mocks.addresses, tokenDecimals: 18 };
   return {
     ...{ server, mocks, written, deployments },
-    /** Block after which the mocks are there. */
     blockOfMocks: String(number),
     hreWith: async (settings: Settings): Promise<HardhatRuntimeEnvironment> => {
       const live = {

@@ -36,7 +36,6 @@ export type NetworkSettings = Partial<
   Omit<HttpNetworkUserConfig, "type" | "url">
 >;
 
-/** The configuration of a network over HTTP. */
 export function httpNetwork(
   url: string,
   settings: NetworkSettings = {},

@@ -37,7 +37,6 @@ interface KeeperOptions {
   readonly settings?: Partial<HttpNetworkUserConfig>;
   /** Milliseconds of the server's "delay past the timeout". */
   readonly delay?: number;
-  /** What the node does not have. */
   readonly hidden?: readonly string[];
 }
 
@@ -78,7 +77,6 @@ async function openKeeper(
     chain,
     server,
     vault: await connect(settings),
-    /** The account that settles. */
     settler: new Wallet(key).address,
     /** The vault's journal file, whether or not it exists. */
     journal,

@@ -62,7 +62,6 @@ export const entry: JournalEntry = {
   round: OPEN_ROUND,
   transactions: [{ ...unsignedSettlement, hash: HASH }],
 };
-/** The receipt of that settlement. */
 export const minedReceipt = {
   ...{ hash: HASH, blockNumber: 6, blockHash: HASH },
   ...{ gasUsed: 1n, cost: undefined, succeeded: true },
@@ -148,7 +147,6 @@ export class Keeper implements AnyKeeper {
       .join();
   }
 
-  /** Number of requests that sent a transaction. */
   public get sends(): number {
     return SENDS.reduce((sum, method) => sum + this.chain.count(method), 0);
   }
@@ -167,7 +165,6 @@ export class Keeper implements AnyKeeper {
     }));
   }
 
-  /** Changes the answer to the request for the first block. */
   public changeGenesis(hash: string | undefined): void {
     this.chain.on("eth_getBlockByNumber", async ([tag], answer) => {
       const block = await answer();
@@ -287,16 +284,13 @@ export interface SettlementCase {
   readonly network?: NetworkChanges;
   readonly options?: SettleAllOptions | ((keeper: Keeper) => SettleAllOptions);
   readonly is?: StatusAndCode | Partial<Settlement>;
-  /** Texts in the reason. */
   readonly says?: RegExp | readonly string[];
   /** Number of requests that send. Default: 1 if it settled, or was to. */
   readonly sends?: number;
-  /** Types of the events, with blanks between them. */
   readonly events?: string;
   readonly then?: (keeper: Keeper, settlement: Settlement) => unknown;
 }
 
-/** One test for each case of a table. */
 export function itSettles(
   keeper: Keeper,
   cases: readonly SettlementCase[],

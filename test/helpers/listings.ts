@@ -14,7 +14,6 @@ export const listingEnvelope = {
   block: { number: 7, timestamp: 1_700_000_000 },
 };
 
-/** Items as they arrive from a node. */
 export async function* streamOf<Item>(
   items: readonly Item[],
 ): AsyncGenerator<Item, void, undefined> {
@@ -44,7 +43,6 @@ export async function renderOrders(
   return await textOf(listingOf(orders, ...more), form);
 }
 
-/** All that a listing writes to a pipe. */
 export async function textOf<Item>(
   listing: Listing<Item>,
   form: ListingForm,

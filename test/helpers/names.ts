@@ -1,5 +1,3 @@
-/** Accounts, addresses and hashes that tests share. */
-
 /** The first accounts of the development mnemonic. */
 export const FIRST = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
 export const SECOND = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";

@@ -54,11 +54,8 @@ type Fields = Readonly<Record<string, unknown>>;
 /** Blocks behind the head that a node without an archive keeps. */
 const KEPT_BLOCKS = 128;
 
-/** What the answering node saw. */
 export interface Asked {
-  /** Requests that the case answered. */
   answered: number;
-  /** Requests that sent a transaction. */
   sends: number;
 }
 

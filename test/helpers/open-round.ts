@@ -8,7 +8,6 @@ import { createTestHre } from "./hre.js";
 export const PRICE = 2_000n * 10n ** 18n;
 export const AMOUNT = 77n;
 
-/** What a test asserts on: a transaction, or a promise of one. */
 interface Sent {
   readonly hash: string;
   wait(): Promise<unknown>;
@@ -19,7 +18,6 @@ export interface OpenRound {
   readonly connection: NetworkConnection;
   readonly vault: HardhatVault;
   readonly mocks: MockVaultHandle;
-  /** A vault whose round cannot be read. */
   readonly withoutRound: HardhatVault;
   readonly request: (
     method: string,
@@ -29,7 +27,6 @@ export interface OpenRound {
   readonly settle: () => Promise<Sent>;
   /** Sends a transaction that changes the volume, which is 100. */
   readonly setVolume: (volume: bigint) => Promise<Sent>;
-  /** Opens another round; the hash of its transaction. */
   readonly startNextRound: () => Promise<string>;
 }
 
@@ -97,7 +94,6 @@ export function useOpenRound(): () => OpenRound {
   return opened;
 }
 
-/** What an assertion throws. */
 export async function failureOf(
   assertion: PromiseLike<unknown>,
 ): Promise<Error> {

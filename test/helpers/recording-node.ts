@@ -4,10 +4,8 @@ import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { HASH, SECOND } from "./names.js";
 import { VAULT } from "./scripted-contracts.js";
 
-/** The word 7. */
 export const WORD = `0x${"7".padStart(64, "0")}`;
 
-/** The block 5 as a node describes it. */
 export const header = {
   number: "0x5",
   timestamp: "0x64",
@@ -15,7 +13,6 @@ export const header = {
   gasLimit: "0x10",
 };
 
-/** A call of a contract. */
 export const call = { from: SECOND, to: SECOND, data: "0x" };
 
 interface Asked {

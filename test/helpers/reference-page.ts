@@ -5,7 +5,6 @@ import { expect } from "chai";
 
 import { repositoryRoot } from "./consumers/consumer-project.js";
 
-/** A part of a page below one heading. */
 export interface Section {
   /** As it stands behind the `#`s. */
   readonly heading: string;
@@ -14,7 +13,6 @@ export interface Section {
   readonly rows: ReadonlyArray<readonly string[]>;
 }
 
-/** The sections of a page of `docs/`. */
 export async function readSections(name: string): Promise<readonly Section[]> {
   const page = await readFile(
     path.join(repositoryRoot, "docs", `${name}.md`),

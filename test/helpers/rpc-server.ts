@@ -6,7 +6,6 @@ import { text } from "node:stream/consumers";
 
 import { fieldsOf } from "./fields.js";
 
-/** A JSON-RPC request as it came over the wire. */
 export interface RecordedRequest {
   readonly jsonrpc: unknown;
   readonly id: unknown;
@@ -52,9 +51,7 @@ export interface RpcServer {
   readonly url: string;
   /** JSON-RPC requests in order, those of batches one by one. */
   readonly requests: RecordedRequest[];
-  /** HTTP requests in order. */
   readonly httpRequests: RecordedHttpRequest[];
-  /** The calls of each HTTP request. */
   readonly bodies: ReadonlyArray<readonly RecordedRequest[]>;
   /** Length of the longest chain of HTTP requests that waited for each other. */
   readonly waves: number;
@@ -66,7 +63,6 @@ export interface RpcServer {
   batch: (answers: readonly unknown[]) => unknown;
   /** What it answers as the proxy of a machine, for hosts that there are none. */
   proxyStatus: string;
-  /** Forgets what was asked. */
   clear(): void;
   stop(): Promise<void>;
 }

@@ -22,7 +22,6 @@ export const block: BlockInfo = {
   ...{ number: 12, timestamp: 1_700_000_000, hash: null },
 };
 
-/** A settlement that succeeds and changes nothing. */
 export const simulated: Simulation = {
   ...{ status: "settled", code: null, reason: null, engine: "simulateV1" },
   ...{ guard: null, gasUsed: 50_000n, block, changes: [], balances: [] },

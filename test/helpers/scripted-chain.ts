@@ -24,7 +24,6 @@ const FIRST_HEAD = 5;
 /** Geth's code for what it refuses. */
 export const REFUSED = -32_000;
 
-/** A transaction in the pool. */
 export interface Waiting {
   readonly hash: string;
   readonly from: string;

@@ -117,7 +117,6 @@ export function isSame(address: string, other: string): boolean {
   return address.toLowerCase() === other.toLowerCase();
 }
 
-/** Hex without 0x. */
 export function word(value: bigint | number): string {
   return value.toString(16).padStart(64, "0");
 }

@@ -63,7 +63,6 @@ interface AskedRequest {
 const BALANCE_OF = "0x70a08231";
 
 const BALANCE = 10n ** 18n;
-/** Codes of geth. */
 const REVERTED = 3;
 const UNKNOWN_METHOD = -32_601;
 const INVALID_PARAMS = -32_602;
@@ -149,12 +148,10 @@ export class ScriptedNode extends ScriptedChain implements Eip1193Provider {
     }));
   }
 
-  /** How often a method was requested. */
   public count(method: string): number {
     return this.asked.filter((one) => one.method === method).length;
   }
 
-  /** The block that a request names, if it names one. */
   public blockOf({ method, params }: AskedRequest): number | undefined {
     const place = blockParameter[method];
     return place === undefined ? undefined : this.numberOf(params[place]);

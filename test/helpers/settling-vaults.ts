@@ -24,7 +24,6 @@ async function deploy(
   );
 }
 
-/** Deploys one in all six roles, with orders of holders that are nobody else. */
 export async function deploySettlingVault(
   deployer: Signer,
   name: SettlingVaultName,
@@ -40,7 +39,6 @@ export async function deploySettlingVault(
 ): Promise<{
   readonly contract: Contract;
   readonly token: Contract;
-  /** For `vault.contracts` of a network. */
   readonly contracts: Readonly<Record<string, string>>;
 }> {
   const token = await deploy(deployer, "TestToken");

@@ -25,7 +25,6 @@ export type SolcVersion = keyof typeof solcPackages;
 /** And that of the deployed protocol, whose code only tests need. */
 const everyPackage = { ...solcPackages, "0.6.12": "solc-0.6.12" } as const;
 
-/** What the compiler says of one contract. */
 export interface CompiledContract {
   readonly abi: readonly unknown[];
   readonly evm: {
@@ -57,7 +56,6 @@ process.stdout.write(
 `;
 }
 
-/** All of the package's contracts, by the path that the package exports. */
 export async function contractSources(): Promise<
   Record<string, { content: string }>
 > {

@@ -17,7 +17,6 @@ export const DEV_MNEMONIC =
 /** The first private keys of that mnemonic. */
 export const DEV_KEYS = [devKey(0), devKey(1), devKey(2)] as const;
 
-/** What a settlement writes. */
 export const SETTLED_PRICE = 2_000n * 10n ** 18n;
 export const SETTLED_AMOUNT = 77n;
 
@@ -135,9 +134,7 @@ async function chainOn(url: string, otherKey: string) {
   return {
     provider,
     mocks,
-    /** For `vault.contracts` of a network. */
     contracts: { vault: address, vaultFactory },
-    /** Another account settles the current round. */
     settleByOther: async () => {
       await act(address, vault.interface.encodeFunctionData("settleAll"));
     },

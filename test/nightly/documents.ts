@@ -1,6 +1,4 @@
-import { existsSync } from "node:fs";
-import { glob, mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { glob, readFile } from "node:fs/promises";
 import path from "node:path";
 
 import { expect } from "chai";
@@ -8,7 +6,6 @@ import { network } from "hardhat";
 
 import { recordDocuments } from "../../scripts/docs/record.js";
 import { repositoryRoot } from "../helpers/consumers/consumer-project.js";
-import { runCommand } from "../helpers/consumers/run-command.js";
 import { parseTyped } from "../helpers/run-vault-task.js";
 
 describe("documents", () => {
@@ -87,27 +84,6 @@ describe("documents", () => {
     }
     expect(wrong).to.deep.equal([]);
     expect(commands).to.be.above(50);
-  });
-
-  it("typedoc makes a site without a warning, with a page for every document", async () => {
-    const site = await mkdtemp(path.join(tmpdir(), "hardhat-vault-site-"));
-    await runCommand(
-      process.execPath,
-      [
-        path.join(repositoryRoot, "node_modules/typedoc/bin/typedoc"),
-        ...["--out", site, "--treatWarningsAsErrors"],
-      ],
-      { cwd: repositoryRoot },
-    );
-    for (const [file, text] of await readDocuments()) {
-      const [, heading = ""] = /^# (.*)$/mu.exec(text) ?? [];
-      const page = `documents/${heading.replaceAll(" ", "_")}.html`;
-      expect(
-        file === "README.md" || existsSync(path.join(site, page)),
-        `${file} is not in typedoc.json`,
-      ).to.equal(true);
-    }
-    await rm(site, { recursive: true });
   });
 });
 

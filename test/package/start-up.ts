@@ -81,7 +81,6 @@ const startWith = (vault?: object, then = ""): string => `
   ${then}
 `;
 
-/** The names of our own modules among the URLs. */
 function oursIn(urls: readonly string[]): readonly string[] {
   return urls
     .filter((url) => url.startsWith(pathToFileURL(dist).href))
@@ -106,7 +105,6 @@ function librariesIn(
   );
 }
 
-/** The package of an import, as in `csv-stringify/sync`. */
 function packageOf(specifier: string): string {
   return /^(?:@[^/]+\/)?[^/]+/u.exec(specifier)?.[0] ?? "";
 }

@@ -1,14 +1,6 @@
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import {
-  cp,
-  glob,
-  mkdir,
-  readFile,
-  readdir,
-  rm,
-  writeFile,
-} from "node:fs/promises";
+import { cp, glob, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -69,31 +61,6 @@ export async function nodeProgram(version: string): Promise<string> {
   return printed.trim();
 }
 
-/**
- * Installs what a consumer has before it has this package: what npm chooses for
- * its ranges today. Does nothing where that is done already.
- */
-export async function prepareConsumer(
-  definition: ConsumerDefinition,
-): Promise<void> {
-  const folder = projectFolder(definition);
-  const manifest = await manifestOf(definition);
-  const stampFile = path.join(folder, "node_modules/.prepared");
-  const stamp = hash(`${manifest}${process.version}`);
-  const found = await readFile(stampFile, "utf8").catch(() => "");
-  if (found === stamp) {
-    return;
-  }
-  await rm(folder, { recursive: true, force: true });
-  await mkdir(folder, { recursive: true });
-  await writeFile(path.join(folder, "package.json"), manifest);
-  await runCommand("npm", ["install", ...npmOptions], { cwd: folder });
-  if (definition.node !== undefined) {
-    await nodeProgram(definition.node);
-  }
-  await writeFile(stampFile, stamp);
-}
-
 /** Installs packages in a project, and returns its lock file after that. */
 export async function install(
   definition: ConsumerDefinition,
@@ -108,16 +75,12 @@ export async function install(
   return await readFile(path.join(folder, "package-lock.json"), "utf8");
 }
 
-/** Makes the project fresh, but for the node_modules of `prepareConsumer()`. */
+/** Makes the project without this package, with what npm chooses for its ranges today. */
 export async function createConsumer(
   definition: ConsumerDefinition,
 ): Promise<void> {
   const folder = projectFolder(definition);
-  for (const entry of await readdir(folder)) {
-    if (entry !== "node_modules") {
-      await rm(path.join(folder, entry), { recursive: true });
-    }
-  }
+  await rm(folder, { recursive: true, force: true });
   await cp(projectOf(definition), folder, {
     recursive: true,
     filter: (source) => path.basename(source) !== "node_modules",
@@ -139,10 +102,9 @@ export async function createConsumer(
     await cp(fixtureOf(definition), folder, { recursive: true });
   }
   await writeCodeBlocks(folder, definition);
-  await writeFile(
-    path.join(folder, "package.json"),
-    await manifestOf(definition),
-  );
+  const manifest = await manifestOf(definition);
+  await writeFile(path.join(folder, "package.json"), manifest);
+  await runCommand("npm", ["install", ...npmOptions], { cwd: folder });
 }
 
 /** The package.json of a consumer before it installs this package. */
@@ -174,12 +136,10 @@ function projectOf(definition: ConsumerDefinition): string {
       : fixtureOf(definition);
 }
 
-/** What the tests add to its project. */
 function fixtureOf({ name, files = name }: ConsumerDefinition): string {
   return path.join(fixtures, files);
 }
 
-/** The name of a package in an argument of `npm install`. */
 export function nameOf(argument: string): string {
   return argument.replace(/(?<=.)@.*$/u, "");
 }
@@ -258,7 +218,6 @@ export function snippetOf({ document, language, line }: DocumentBlock): string {
       : `snippets/${name}.ts`;
 }
 
-/** A fenced block of code in a document. */
 export interface DocumentBlock {
   readonly document: string;
   /** Line of the document at which its text starts. */

@@ -17,7 +17,6 @@ import {
   install,
   nameOf,
   nodeProgram,
-  prepareConsumer,
   projectFolder,
   readDocuments,
   repositoryRoot,
@@ -62,14 +61,12 @@ export function stepsOf({
   return keysOf(actions).filter((step) => exceptions[step] !== true);
 }
 
-/** Takes one step in a consumer's project. */
 export async function runStep(
   step: ConsumerStep,
   definition: ConsumerDefinition,
   tarball: Tarball,
 ): Promise<void> {
-  const action: Action = actions[step];
-  await action(projectFolder(definition), definition, tarball);
+  await actions[step](projectFolder(definition), definition, tarball);
 }
 
 async function installTarball(
@@ -77,7 +74,6 @@ async function installTarball(
   definition: ConsumerDefinition,
   { file, integrity }: Tarball,
 ): Promise<void> {
-  await prepareConsumer(definition);
   await createConsumer(definition);
   const { hasNode = false, peers = [] } = definition;
   let lock = await install(definition, file, ...(hasNode ? [] : peers));

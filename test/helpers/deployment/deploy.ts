@@ -141,7 +141,6 @@ async function senderOn(provider: Eip1193Provider) {
   };
 }
 
-/** Deploys one instance. */
 export async function deployInstance(
   provider: Eip1193Provider,
   options: InstanceOptions = {},
@@ -190,7 +189,6 @@ async function instanceOn(provider: Eip1193Provider, options: InstanceOptions) {
   }
   await waitForAll();
   return {
-    /** For `vault.contracts` of a network. */
     contracts: {
       underlyingAsset,
       publicPool,
