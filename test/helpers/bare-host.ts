@@ -9,7 +9,7 @@ import type { VaultHost } from "../../src/host.js";
 import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
 
 /** What Hardhat has of a network and its project, as far as a settlement asks. */
-export interface HostSettings {
+interface HostSettings {
   readonly networkConfig: Readonly<Record<string, unknown>>;
   readonly projectRoot: string;
 }

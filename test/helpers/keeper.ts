@@ -104,12 +104,12 @@ export class Keeper implements AnyKeeper {
   }
 
   public host(changes: NetworkChanges = {}): BareHost {
-    const networkConfig = {
-      ...{ type: "http", accounts: [keyOf(KEY)] },
+    const settings = {
+      accounts: [keyOf(KEY)],
       ...{ gas: "auto", gasPrice: "auto", gasMultiplier: 1 },
       ...changes,
     };
-    return this.chain.host({ networkConfig, projectRoot: this.projectRoot });
+    return this.chain.host({ settings, projectRoot: this.projectRoot });
   }
 
   public async end(

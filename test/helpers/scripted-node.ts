@@ -1,10 +1,10 @@
 import { Interface, Transaction, id, toQuantity as hex } from "ethers";
 
+import type { ContractAddresses } from "../../src/client/index.js";
 import { VaultLensArtifact } from "../../src/client/lens/artifact.js";
 import { operations } from "../../src/protocol/index.js";
 import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
 import { BareHost } from "./bare-host.js";
-import type { HostSettings } from "./bare-host.js";
 import { fieldsOf, listOf } from "./fields.js";
 import type { RpcHandler } from "./rpc-server.js";
 import {
@@ -157,14 +157,19 @@ export class ScriptedNode extends ScriptedChain implements Eip1193Provider {
     return place === undefined ? undefined : this.numberOf(params[place]);
   }
 
-  /** A host over it, its signer's key in the configuration unless changed. */
-  public host(settings: Partial<HostSettings> = {}): BareHost {
-    return new BareHost(
-      this,
-      { vault: VAULT, vaultFactory: FACTORY },
-      SETTLER,
-      { networkConfig: { type: "http" }, projectRoot: "", ...settings },
-    );
+  /** A vault over it, with these settings of the network. */
+  public host({
+    contracts = { vault: VAULT, vaultFactory: FACTORY },
+    settings = {},
+    projectRoot = "",
+  }: {
+    readonly contracts?: ContractAddresses;
+    readonly settings?: Readonly<Record<string, unknown>>;
+    readonly projectRoot?: string;
+  } = {}): BareHost {
+    const networkConfig = { type: "http", ...settings };
+    const hardhat = { networkConfig, projectRoot };
+    return new BareHost(this, contracts, SETTLER, hardhat);
   }
 
   #answer(method: string, params: readonly unknown[]): unknown {

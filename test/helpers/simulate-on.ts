@@ -1,37 +1,14 @@
 import { simulateSettleAll } from "../../src/simulation/simulate-settle-all.js";
-import type { ContractAddresses } from "../../src/client/index.js";
 import type { Simulation, SimulateSettleAllOptions } from "../../src/types.js";
-import { BareHost } from "./bare-host.js";
 import { fieldsOf, listOf } from "./fields.js";
-import { FACTORY, SETTLER, VAULT } from "./scripted-contracts.js";
 import type { ScriptedNode } from "./scripted-node.js";
-
-export interface SimulatedNetwork {
-  readonly contracts?: ContractAddresses;
-  /** Settings of the network beside its type. */
-  readonly settings?: Readonly<Record<string, unknown>>;
-}
-
-/** The host of a vault on a scripted node, whose gas price is automatic. */
-export function hostOn(
-  node: ScriptedNode,
-  {
-    contracts = { vault: VAULT, vaultFactory: FACTORY },
-    settings,
-  }: SimulatedNetwork = {},
-): BareHost {
-  return new BareHost(node, contracts, SETTLER, {
-    networkConfig: { type: "http", gasPrice: "auto", ...settings },
-    projectRoot: "",
-  });
-}
 
 export async function simulateOn(
   node: ScriptedNode,
   options: SimulateSettleAllOptions = {},
-  network?: SimulatedNetwork,
+  network: Parameters<ScriptedNode["host"]>[0] = {},
 ): Promise<Simulation> {
-  return (await simulateSettleAll(hostOn(node, network), options)).simulation;
+  return (await simulateSettleAll(node.host(network), options)).simulation;
 }
 
 /** Refuses a request of a scripted node. */

@@ -25,7 +25,6 @@ import {
   valuesAnswer,
 } from "../helpers/scripted-contracts.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
-import { hostOn } from "../helpers/simulate-on.js";
 
 const closed = encodeRevertData("closed");
 
@@ -64,7 +63,7 @@ describe("what doctor finds out of a signer", () => {
     contracts?: ContractAddresses,
   ): Promise<readonly Check[]> =>
     await examineSigner(
-      hostOn(node, {
+      node.host({
         settings: {
           ...{ accounts: "remote", gas: "auto", gasMultiplier: 1 },
           gasPrice,
@@ -128,7 +127,7 @@ describe("what doctor finds out of a signer", () => {
   it("examineSigner() warns of an account that the node does not have, and tries a settlement as the one that --from names", async () => {
     const node = new ScriptedNode();
     node.on("eth_accounts", () => []);
-    const host = hostOn(node, { settings: { accounts: "remote" } });
+    const host = node.host({ settings: { accounts: "remote" } });
     expect(outline(await examineSigner(host))).to.deep.equal(["signer warn"]);
     expect(outline(await examineSigner(host, SETTLER))).to.deep.equal([
       ...["signer warn", "settlement ok"],
@@ -194,7 +193,7 @@ describe("what doctor finds out of a guard", () => {
     });
   };
   const examine = async (node: ScriptedNode): Promise<Check> => {
-    const host = hostOn(node, { settings: { accounts: "remote" } });
+    const host = node.host({ settings: { accounts: "remote" } });
     host.guard = GUARD;
     return named(await examineSigner(host), "guard");
   };

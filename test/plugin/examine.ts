@@ -17,7 +17,6 @@ import {
 } from "../helpers/documented-node.js";
 import { pathsOf } from "../helpers/readings.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
-import { hostOn } from "../helpers/simulate-on.js";
 
 const closed = encodeRevertData("closed");
 
@@ -33,7 +32,7 @@ describe("what doctor finds out of a node", () => {
       node.makeDevelopmentNode();
     }
     return await examineNode(
-      hostOn(node, { settings: { vault: { maxHeadAge: 300 }, ...settings } }),
+      node.host({ settings: { vault: { maxHeadAge: 300 }, ...settings } }),
       { chainId: 56, block },
       () => (block.timestamp + age) * 1_000,
     );
@@ -113,7 +112,7 @@ describe("what doctor finds out of contracts", () => {
           : { reverted: true, data };
       },
     });
-    return await examineContracts(hostOn(node, { contracts }), 5);
+    return await examineContracts(node.host({ contracts }), 5);
   };
 
   it("examineContracts() finds contracts ok, with address and readings", async () => {

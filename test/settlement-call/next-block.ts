@@ -26,7 +26,7 @@ describe("findEndClock()", () => {
     ["the next block's in process", -9_000, 600, inProcess, 600, false],
   ] as const) {
     it(`is ${title}${isSaid ? ", and says that clocks differ" : ""}`, async () => {
-      const host = new ScriptedNode().host({ networkConfig: settings });
+      const host = new ScriptedNode().host({ settings });
       const at = (seconds: number) => ({ number: 1, timestamp: NOW + seconds });
       const found = await findEndClock(host, at(head), at(pending));
       expect(found.time - NOW).to.equal(time);
@@ -37,7 +37,7 @@ describe("findEndClock()", () => {
   it("is the next block's on a development node", async () => {
     const node = new ScriptedNode();
     node.makeDevelopmentNode();
-    const host = node.host({ networkConfig: live });
+    const host = node.host({ settings: live });
     const next = { number: 2, timestamp: NOW + 600 };
     const latest = { number: 1, timestamp: NOW - 9_000 };
     expect(await findEndClock(host, latest, next)).to.deep.equal({

@@ -104,7 +104,7 @@ describe("requireUsualPrice()", () => {
     chain = new ScriptedNode(),
     type = "http",
   ): Promise<void> => {
-    await requireUsualPrice(chain.host({ networkConfig: { type } }), price, {
+    await requireUsualPrice(chain.host({ settings: { type } }), price, {
       limits,
       newest: { number: NEWEST, baseFeePerGas: 1n },
       recent: recent === undefined ? undefined : Promise.resolve(recent),

@@ -97,7 +97,7 @@ async function receiptOf(): Promise<Receipt> {
   return receipt;
 }
 function hostOf(type = "http") {
-  return chain.host({ networkConfig: { type } });
+  return chain.host({ settings: { type } });
 }
 
 const settled = { status: "settled", code: null, reason: null } as const;

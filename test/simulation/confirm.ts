@@ -8,7 +8,6 @@ import {
   askedOf,
   changeCalls,
   changeSettlement,
-  hostOn,
   refuse,
   settlementIn,
   simulateOn,
@@ -131,7 +130,7 @@ describe("a simulated settlement, and a call of it with the transaction's gas an
         mustSettle,
       };
       const confirmed = await confirm(
-        hostOn(node),
+        node.host(),
         { from: SETTLER, vault: VAULT, guard },
         { simulation },
         { data: Buffer.alloc(0) },

@@ -7,7 +7,6 @@ import { ScriptedNode } from "../helpers/scripted-node.js";
 import {
   changeCalls,
   changeSettlement,
-  hostOn,
   refuse,
   settlementIn,
   simulateOn,
@@ -108,7 +107,7 @@ describe("why a simulation predicts a settlement that reverts", () => {
 
   it("the words of the node are shown without a secret that they repeat, and escaped", async () => {
     const node = new ScriptedNode();
-    const host = hostOn(node);
+    const host = node.host();
     host.rpc.redactor.keep("s3cret-key");
     const message = "stack overflow by s3cret-key\u001b[2J";
     changeSettlement(node, { ...failed, error: { code: -32_015, message } });

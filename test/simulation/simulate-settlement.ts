@@ -26,7 +26,6 @@ import {
   changeFacts,
   changeSettlement,
   feeIn,
-  hostOn,
   refuse,
   simulateOn,
 } from "../helpers/simulate-on.js";
@@ -338,7 +337,7 @@ describe("a simulation through a guard", () => {
     node.on("eth_getCode", async ([address], answer) =>
       address === GUARD ? guardCode() : await answer(),
     );
-    const host = hostOn(node);
+    const host = node.host();
     host.guard = GUARD;
     return (await simulateSettleAll(host, options)).simulation;
   }

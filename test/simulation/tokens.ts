@@ -10,7 +10,6 @@ import {
 import type { BalanceChange, Transfer } from "../../src/simulation/types.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
-import { hostOn } from "../helpers/simulate-on.js";
 
 const TOKEN = "0x00000000000000000000000000000000000000B1";
 const [FROM, TO] = [
@@ -42,7 +41,7 @@ describe("symbol and decimals of a token", () => {
         },
       });
       const asked = ["native", TOKEN, TOKEN];
-      const tokens = await describeTokens(hostOn(node), asked);
+      const tokens = await describeTokens(node.host(), asked);
       expect([...tokens]).to.deep.equal([[TOKEN, described]]);
       expect(
         node.asked.map(({ params }) => fieldsOf(params[0])["from"]),
@@ -55,7 +54,7 @@ describe("symbol and decimals of a token", () => {
     const node = new ScriptedNode({
       answerOf: () => ({ reverted: false, data: text(secret) }),
     });
-    const host = hostOn(node);
+    const host = node.host();
     host.rpc.redactor.keep(secret);
     const tokens = await describeTokens(host, [TOKEN]);
     expect(tokens.get(TOKEN)?.symbol).to.equal("<hidden>");

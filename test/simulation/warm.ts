@@ -19,7 +19,6 @@ import type {
 } from "../helpers/rpc-server.js";
 import { FACTORY, SETTLER, VAULT } from "../helpers/scripted-contracts.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
-import { hostOn } from "../helpers/simulate-on.js";
 
 const NUMBER = 1_000;
 const AT = toQuantity(NUMBER);
@@ -129,7 +128,7 @@ describe("warming of a fork", () => {
 
   it("planForFork() has the reads, the settlement as the network's from, the calls as their from, else as the sender of reads, and Hardhat's coinbase, the sender of reads and ArbSys", async () => {
     const from = SETTLER.toLowerCase();
-    const host = hostOn(new ScriptedNode(), { settings: { from } });
+    const host = new ScriptedNode().host({ settings: { from } });
     const coinbase = new Uint8Array(20).fill(7);
     const own = { to: TO, data: "0x12345678" };
     const { calls: planned, accounts } = await planForFork(

@@ -23,7 +23,7 @@ describe("vault simulate", () => {
     options: Parameters<typeof simulate>[1] = {},
   ) => {
     const host = node.host({
-      networkConfig: { type: "http", accounts: "remote" },
+      settings: { accounts: "remote" },
       projectRoot: import.meta.dirname,
     });
     return linesOf((await simulate(host, options)).blocks);

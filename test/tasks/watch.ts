@@ -44,7 +44,7 @@ const nodeOf = (...steps: readonly Step[]): ScriptedNode => {
 };
 const hostOf = (node: ScriptedNode): ReturnType<ScriptedNode["host"]> =>
   node.host({
-    networkConfig: { type: "http", from: undefined, accounts: "remote" },
+    settings: { from: undefined, accounts: "remote" },
     projectRoot: import.meta.dirname,
   });
 

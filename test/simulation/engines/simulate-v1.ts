@@ -17,7 +17,6 @@ import {
   changeFacts,
   changeSettlement,
   changeSimulated,
-  hostOn,
   refuse,
   settlementIn,
   simulateOn,
@@ -136,7 +135,7 @@ describe("wrong answers of eth_simulateV1", () => {
     it(`simulateV1 throws VAULT_ENGINE_UNAVAILABLE for ${title}, and ${asked === 1 ? "does not ask" : "asks"} again`, async () => {
       const node = new ScriptedNode();
       change(node);
-      const host = hostOn(node);
+      const host = node.host();
       for (let attempt = 1; attempt <= 2; attempt += 1) {
         const { details } = await expectVaultError(
           simulateSettleAll(host, onlyV1),
@@ -178,7 +177,7 @@ describe("wrong answers of eth_simulateV1", () => {
           ? { ...{ status: "0x0", returnData: "0x" }, ...starved }
           : {},
       );
-      const host = hostOn(node);
+      const host = node.host();
       const { message } = await expectVaultError(
         simulateSettleAll(host, onlyV1),
         "VAULT_ENGINE_UNAVAILABLE",
