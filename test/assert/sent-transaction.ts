@@ -1,9 +1,12 @@
 import { inspect } from "node:util";
 
 import { expect } from "chai";
+import { toQuantity } from "ethers";
 
 import { changesReadings, settlesRound } from "../../src/assert/index.js";
 import "../../src/chai/index.js";
+import { VaultClient } from "../../src/client/index.js";
+import { expectVaultError } from "../helpers/assertions.js";
 import { createTestHre } from "../helpers/hre.js";
 import {
   AMOUNT,
@@ -12,6 +15,13 @@ import {
   whileTimePasses,
 } from "../helpers/open-round.js";
 import type { OpenRound } from "../helpers/open-round.js";
+import {
+  FACTORY,
+  SETTLE,
+  SETTLER,
+  VAULT,
+} from "../helpers/scripted-contracts.js";
+import { ScriptedNode } from "../helpers/scripted-node.js";
 
 /** What can be neither asserted nor denied of a vault and what was sent to it. */
 const undecidable: ReadonlyArray<
@@ -173,6 +183,28 @@ describe("the transaction of an assertion", () => {
       await settlesRound(vault, hash, { amount: AMOUNT });
     });
     provider.request = send;
+  });
+
+  it("settlesRound() throws VAULT_REORGED if a node that takes no hashes replaces the transaction's block after the last reading", async () => {
+    const node = new ScriptedNode({ hashes: false });
+    const hash = await node.request({
+      method: "eth_sendTransaction",
+      params: [{ from: SETTLER, to: VAULT, data: SETTLE }],
+    });
+    const at = toQuantity(node.head);
+    node.on("eth_call", async ([, block], answer) => {
+      const found = await answer();
+      if (block === at) {
+        node.reorganise(node.head);
+      }
+      return found;
+    });
+    const contracts = { vault: VAULT, vaultFactory: FACTORY };
+    await expectVaultError(
+      // @ts-expect-error -- a client without Hardhat
+      settlesRound(new VaultClient(node, contracts), hash),
+      "VAULT_REORGED",
+    );
   });
 
   it("settlesRound() waits for a transaction that the node does not have yet", async () => {

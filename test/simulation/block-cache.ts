@@ -26,7 +26,9 @@ const answerOf = ({
   request: { method, params },
 }: Pick<Exchange, "request">): RpcReply =>
   method === "eth_getBlockByNumber"
-    ? { result: { number: params[0], hash: HASH } }
+    ? {
+        result: { number: params[0], hash: `0x${HASH.slice(2).toUpperCase()}` },
+      }
     : { result: method === "eth_getStorageAt" ? WORD : "0x07" };
 
 const balanceCall = { method: "eth_getBalance", params: [ACCOUNT, AT] };
@@ -208,13 +210,25 @@ describe("the state of one block", () => {
       expect(server.bodies).to.have.length(2);
     });
 
+    it("close() ends if no file can be written", async () => {
+      const file = path.join(folder, "file");
+      await writeFile(file, "");
+      const cache = await open({ folder: file });
+      await balance(cache);
+      caches.pop();
+      await cache.close();
+    });
+
     for (const [title, text] of [
       ["is no JSON", "{"],
       [
         "has another block",
         `{"eth_getBlockByNumber true":{"hash":"${id("another block")}"}}`,
       ],
-      ["has a value of another form", '{"eth_getCode 0x1":{"hash":"0x1"}}'],
+      [
+        "has a value of another form",
+        '{"net_version":"1","eth_getCode 0x1":{"hash":"0x1"}}',
+      ],
     ] as const) {
       it(`the node is asked if the file ${title}, and the file written anew`, async () => {
         await openAndClose();

@@ -25,6 +25,7 @@ const ours = header(HASH);
 const others = header(id("another branch"));
 const notFound = { error: { code: -32_000, message: "header not found" } };
 const badParams = { error: { code: -32_602, message: "invalid argument 1" } };
+const out = { error: { code: -32_000, message: "out of luck" } };
 const WRONG = { result: "0x666" };
 
 const isHeader = ({ method }: RecordedRequest): boolean =>
@@ -104,6 +105,20 @@ describe("reads of one branch of the chain", () => {
     });
   }
 
+  it("a read throws VAULT_RPC_ERROR if the node refuses the header behind state by number", async () => {
+    byHash = () => badParams;
+    chain = () => out;
+    await expectVaultError(read(), "VAULT_RPC_ERROR");
+  });
+
+  it("a node that refuses state by hash and by number is asked by the hash the next time", async () => {
+    byHash = () => out;
+    byNumber = () => out;
+    expect(await read()).to.deep.equal(out);
+    byHash = () => ({ result: "0x7" });
+    expect(await read()).to.deep.equal({ result: "0x7" });
+  });
+
   it("no state is taken of a node without batches that replaced the block between state and header", async () => {
     byHash = () => badParams;
     server.batch = () => 413;
@@ -131,6 +146,9 @@ describe("reads of one branch of the chain", () => {
   for (const [method, ...params] of [
     ["eth_getBlockByNumber", BELOW, true],
     ["eth_getLogs", {}],
+    ["eth_getBlockReceipts", BELOW],
+    ["eth_getTransactionByHash", HASH],
+    ["eth_getTransactionReceipt", HASH],
     ["eth_feeHistory", "0x1", BELOW, []],
     ["eth_getBalance", ACCOUNT, BELOW],
   ] as const) {

@@ -2,6 +2,7 @@ import { expect } from "chai";
 
 import type { Address } from "../../src/protocol/index.js";
 import { confirm } from "../../src/simulation/confirm.js";
+import { expectVaultError } from "../helpers/assertions.js";
 import { FACTORY, SETTLER, VAULT } from "../helpers/scripted-contracts.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
 import {
@@ -105,6 +106,18 @@ describe("a simulated settlement, and a call of it with the transaction's gas an
       expect(node.count("eth_call")).to.equal(1);
     });
   }
+
+  it("a time-out of the second simulation is thrown: VAULT_RPC_TIMEOUT", async () => {
+    const node = new ScriptedNode();
+    revert(node);
+    node.on("eth_simulateV1", async (_, answer, occurrence) => {
+      if (occurrence > 0) {
+        throw Object.assign(new Error("lost"), { code: "ETIMEDOUT" });
+      }
+      return await answer();
+    });
+    await expectVaultError(simulateOn(node), "VAULT_RPC_TIMEOUT");
+  });
 
   it("the effects of a settlement that only the call decides are not known", async () => {
     const node = new ScriptedNode();

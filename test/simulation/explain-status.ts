@@ -118,20 +118,30 @@ describe("why a simulation predicts a settlement that reverts", () => {
     });
   });
 
-  it("the same call is asked, with its gas on its block, what used up the gas if the node does not say, and an invalid instruction is taken", async () => {
-    const node = new ScriptedNode();
-    changeSettlement(node, { ...failed, gasUsed: "0xea60" });
-    node.on("eth_call", refuse(INVALID.message));
-    const { code, reason } = await simulateOn(node, {
-      ...{ gas: 60_000, blockNumber: 2 },
+  for (const [answer, expected, says] of [
+    [INVALID.message, "VAULT_CALL_REVERTED", /^invalid opcode, as of an asse/u],
+    [
+      "no such method",
+      "VAULT_OUT_OF_GAS",
+      /^out of gas, or an invalid instruction: /u,
+    ],
+  ] as const) {
+    it(`the same call is asked, with its gas on its block, what used up the gas if the node does not say, and the code is ${expected} if it answers "${answer}"`, async () => {
+      const node = new ScriptedNode();
+      changeSettlement(node, { ...failed, gasUsed: "0xea60" });
+      node.on("eth_call", refuse(answer, -32_601));
+      const { code, reason } = await simulateOn(node, {
+        ...{ gas: 60_000, blockNumber: 2 },
+      });
+      expect(code).to.equal(expected);
+      expect(reason).to.match(says);
+      const called = node.asked.filter(({ method }) => method === "eth_call");
+      const call = { from: SETTLER, to: VAULT, data: "0xa015aefe" };
+      expect(called.map(({ params }) => params)).to.deep.equal([
+        [{ ...call, gas: "0xea60" }, "0x2"],
+      ]);
     });
-    expect(code).to.equal("VAULT_CALL_REVERTED");
-    expect(reason).to.match(/^invalid opcode, as of an assert/u);
-    const called = node.asked.filter(({ method }) => method === "eth_call");
-    expect(called.map(({ params }) => params)).to.deep.equal([
-      [{ from: SETTLER, to: VAULT, data: "0xa015aefe", gas: "0xea60" }, "0x2"],
-    ]);
-  });
+  }
 
   it("a reading that hits an invalid instruction is one that fails", async () => {
     const node = new ScriptedNode();

@@ -84,17 +84,19 @@ describe("the loopback server of a fork", () => {
     expect(cache.failure).to.equal(undefined);
   });
 
-  it("a failure of the request is told with the network's name, and kept", async () => {
-    server.handler = ({ response }) => {
-      response.writeHead(403).end();
-      return "handled";
-    };
-    expect(await ask("eth_gasPrice")).to.have.nested.property(
-      "error.code",
-      -32_000,
-    );
-    expect(String(cache.failure)).to.contain("Network live");
-  });
+  for (const [what, ...call] of [
+    ["the request", "eth_gasPrice"],
+    ["a request for state of the block", "eth_getBalance", ACCOUNT, AT],
+  ] as const) {
+    it(`a failure of ${what} is told with the network's name, and kept`, async () => {
+      server.handler = ({ response }) => {
+        response.writeHead(403).end();
+        return "handled";
+      };
+      expect(await ask(...call)).to.have.nested.property("error.code", -32_000);
+      expect(String(cache.failure)).to.contain("Network live");
+    });
+  }
 
   it("a fork has ended once the chain has replaced its block, and once it is closed", async () => {
     expect(cache.ended).to.equal(undefined);

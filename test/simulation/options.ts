@@ -91,7 +91,7 @@ describe("options of simulateSettleAll", () => {
     return node;
   };
   for (const [options, number, timestamp] of [
-    [{}, 6, 1_700_000_256],
+    [{ orders: ids(400) }, 6, 1_700_000_256],
     [{ blockNumber: 5 }, 6, 1_700_000_006],
     [{ blockNumber: "safe" }, 6, 1_700_000_006],
     [{ blockNumber: "finalized", atTime: "+1m" }, 6, 1_700_000_065],

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { Interface } from "ethers";
 
 import type { Address } from "../../src/protocol/index.js";
 import { simulateSettleAll } from "../../src/simulation/simulate-settle-all.js";
@@ -371,14 +372,39 @@ describe("a simulation through a guard", () => {
     );
   });
 
-  it("the reason is the guard's own", async () => {
-    const node = new ScriptedNode();
+  const refusal = { code: 3, message: "execution reverted", data: NOT_SETTLED };
+  const refuses = (error: object) => (node: ScriptedNode) =>
     changeSettlement(node, {
-      ...{ status: "0x0", returnData: "0x", logs: [] },
-      error: { code: 3, message: "execution reverted", data: NOT_SETTLED },
+      ...{ status: "0x0", returnData: "0x", logs: [], error },
     });
-    expect(await simulateGuarded(node)).to.include({
-      ...{ status: "reverted", code: "VAULT_WOULD_NOT_SETTLE" },
+  const silent = new Interface(["error VaultReverted(bytes)"]);
+  for (const [title, code, change] of [
+    ["settlement", "VAULT_WOULD_NOT_SETTLE", refuses(refusal)],
+    [
+      "settlement in the vault's name, not that of the node's message",
+      "VAULT_CALL_REVERTED",
+      refuses({
+        ...{ code: -32_015, message: "by the guard" },
+        data: silent.encodeErrorResult("VaultReverted", ["0x"]),
+      }),
+    ],
+    [
+      "call as the transaction alone",
+      "VAULT_WOULD_NOT_SETTLE",
+      (node: ScriptedNode) => {
+        changeSettlement(node, { status: "0x1", error: undefined });
+        node.on("eth_call", () => {
+          throw Object.assign(new Error(refusal.message), refusal);
+        });
+      },
+    ],
+  ] as const) {
+    it(`the reason is the contract's own if a guard refuses the ${title}`, async () => {
+      const simulation = await simulateGuarded(nodeWith(change));
+      expect(simulation).to.deep.include({
+        ...{ status: "reverted", code, transfers: [] },
+      });
+      expect(simulation.reason).to.not.contain("by the guard");
     });
-  });
+  }
 });

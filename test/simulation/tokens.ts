@@ -113,6 +113,7 @@ describe("tokens that a guard would keep", () => {
     ["passes on what it gets", [3n, -3n], [], "nothing"],
     ["pays, and gets less back", [-3n, 2n], [], "nothing"],
     ["gets what its balance does not show", [3n], [[5n, 5n]], "nothing"],
+    ["pays, and has more all the same", [-3n], [[5n, 6n]], "a silent token"],
     ["gets without a transfer", [], [[5n, 6n]], "a silent token"],
     ["has less", [], [[5n, 4n]], "nothing"],
   ] as const) {
@@ -141,7 +142,11 @@ describe("tokens that a guard would keep", () => {
       ...{ token: "native", from: "0xV", to: guard, amount: 3n },
     };
     const run = { transfers: [one], logs: [] };
-    expect(keptBy(guard, run, [])).to.deep.equal({ tokens: [], others: [] });
+    const gain: BalanceChange = {
+      ...{ account: guard, token: "native", before: 0n, after: 3n },
+    };
+    const kept = keptBy(guard, run, [gain]);
+    expect(kept).to.deep.equal({ tokens: [], others: [] });
   });
 
   it("keptBy() names the contracts of ERC-721 and ERC-1155 that give it something, each once", () => {

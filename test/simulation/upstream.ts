@@ -72,6 +72,8 @@ describe("requests of a fork to its node", () => {
     const [batch, first, ...others] = sent();
     expect([batch, first]).to.deep.equal([["a", "b", "c", "d"], ["b"]]);
     expect(others).to.have.deep.members([["c"], ["d"]]);
+    const one = await upstream.ask(named("a", "b"));
+    expect(one.isOneRequest).to.equal(false);
   });
 
   for (const [title, error] of [

@@ -184,6 +184,12 @@ describe("readings of a simulation", () => {
       true,
     ],
     [
+      "it cannot be read any more",
+      { "getLatestRoundInfo after": "0x" },
+      "not-settled",
+      true,
+    ],
+    [
       "it is settled after the settlement, and could not be read before",
       { "getLatestRoundInfo before": "0x" },
       "settled",
@@ -193,7 +199,9 @@ describe("readings of a simulation", () => {
     it(`simulateSettleAll predicts ${status} ${isNoted ? "and notes that the round cannot be read" : "without such a note"} if ${title}`, async () => {
       const simulation = await simulate(failures);
       expect(simulation.status).to.equal(status);
-      expect(simulation.notes.some(isUnreadable)).to.equal(isNoted);
+      for (const texts of [simulation.notes, [String(simulation.reason)]]) {
+        expect(texts.some(isUnreadable)).to.equal(isNoted);
+      }
     });
   }
 
