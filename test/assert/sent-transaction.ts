@@ -201,7 +201,6 @@ describe("the transaction of an assertion", () => {
     });
     const contracts = { vault: VAULT, vaultFactory: FACTORY };
     await expectVaultError(
-      // @ts-expect-error -- a client without Hardhat
       settlesRound(new VaultClient(node, contracts), hash),
       "VAULT_REORGED",
     );

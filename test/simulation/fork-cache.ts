@@ -84,7 +84,7 @@ describe("the loopback server of a fork", () => {
     expect(cache.failure).to.equal(undefined);
   });
 
-  for (const [what, ...call] of [
+  for (const [what, method, ...params] of [
     ["the request", "eth_gasPrice"],
     ["a request for state of the block", "eth_getBalance", ACCOUNT, AT],
   ] as const) {
@@ -93,7 +93,10 @@ describe("the loopback server of a fork", () => {
         response.writeHead(403).end();
         return "handled";
       };
-      expect(await ask(...call)).to.have.nested.property("error.code", -32_000);
+      expect(await ask(method, ...params)).to.have.nested.property(
+        "error.code",
+        -32_000,
+      );
       expect(String(cache.failure)).to.contain("Network live");
     });
   }
