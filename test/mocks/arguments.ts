@@ -7,6 +7,7 @@ import type { MockVaultHandle } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { callMethod } from "../helpers/call-method.js";
 import { connectTo } from "../helpers/hre.js";
+import { SECOND } from "../helpers/names.js";
 
 const ARGUMENT = "VAULT_INVALID_ARGUMENT";
 const INTEGER = "VAULT_INVALID_INTEGER";
@@ -36,14 +37,24 @@ describe("arguments of mocks", () => {
     await connection.close();
   });
 
+  const failure = { operation: "queryVolume", reason: "no" };
   /** What `set()` refuses, and detail `where` of the error. */
   const changes: ReadonlyArray<
     readonly [change: object, code: VaultErrorCode, where: string]
   > = [
     [{ volumes: 1n }, ARGUMENT, "The changes to the mocks"],
     [{ round: { price: 1n } }, ARGUMENT, "round"],
+    [{ round: [] }, ARGUMENT, "round"],
+    [{ round: null }, ARGUMENT, "round"],
+    [{ round: { APY: null } }, INTEGER, "round.APY"],
     // It needs both values.
     [{ settlement: { settledPrice: 1n } }, ARGUMENT, "settlement"],
+    [{ settlement: { settledAmount: 1n } }, ARGUMENT, "settlement"],
+    [
+      { settlement: { reward: { token: SECOND } } },
+      ARGUMENT,
+      "settlement.reward",
+    ],
     [{ margins: [{ xMarginAmount: 1n }] }, ARGUMENT, "margins[0]"],
     [{ orders: { 1: { price: 1n } } }, ARGUMENT, "orders.1"],
     [{ orders: { 1: { state: "shut" } } }, ENUM, "orders.1.state"],
@@ -51,14 +62,12 @@ describe("arguments of mocks", () => {
     [{ orders: { "01": {} } }, INTEGER, "An order's id"],
     [{ generatedOrders: { firstId: -1 } }, INTEGER, "generatedOrders.firstId"],
     [{ failures: {} }, ARGUMENT, "failures"],
+    [{ failures: [{ ...failure, order: 1n }] }, ARGUMENT, "failures[0]"],
   ];
   const failures: typeof changes = [
     [{ operation: "volume", reason: "no" }, ENUM, "operation"],
     [{ operation: "queryVolume" }, ARGUMENT, "reason"],
-    [
-      { operation: "queryVolume", reason: "no", from: "0x12" },
-      ...([ADDRESS, "from"] as const),
-    ],
+    [{ ...failure, from: "0x12" }, ADDRESS, "from"],
   ];
   const order = generatedOrder(1n);
   const both = { scenario: "extremes", fixture: "x.json" };
@@ -78,7 +87,7 @@ describe("arguments of mocks", () => {
           `failures[0].${where}`,
         ] as const,
     ),
-    ["deployMocks", [{ scenario: "closed" }], ENUM, "scenario"],
+    ["deployMocks", [{ scenario: "toString" }], ENUM, "scenario"],
     ["deployMocks", [both], ARGUMENT, "deployMocks()"],
     ["mockAt", ["tradings"], ENUM, "role"],
     ["fail", ["getLPAmountInfo", "dry", { pool: "both" }], ENUM, "pool"],

@@ -1,5 +1,5 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { devNull, tmpdir } from "node:os";
 import path from "node:path";
 
 import { expect } from "chai";
@@ -43,6 +43,7 @@ describe("a file that is no fixture", () => {
 
   for (const [title, change, problem] of [
     ["another format", { format: "other" }, "format"],
+    ["another version", { version: 2 }, "version"],
     ["an unknown key", { extra: 1 }, "extra"],
     [
       "a key that is a URL, which it hides",
@@ -91,11 +92,12 @@ describe("a file that is no fixture", () => {
   for (const [title, name, problem] of [
     ["a file that is not JSON", "text", "it is not JSON"],
     ["a file that is not there", "none", "there is no such file"],
+    ["a device", devNull, "not a regular file"],
   ] as const) {
     it(`readFixture() refuses ${title}: VAULT_INVALID_FIXTURE`, async () => {
       await writeFile(path.join(folder, "text"), "{");
       const { details } = await expectVaultError(
-        readFixture(path.join(folder, name)),
+        readFixture(path.resolve(folder, name)),
         "VAULT_INVALID_FIXTURE",
       );
       expect(details["problem"]).to.include(problem);

@@ -36,18 +36,17 @@ describe("rounds of the mocks", () => {
       expect(await settled()).to.deep.equal([78n, 0n]);
     });
 
-    for (const how of ["set()", "overrides"] as const) {
+    for (const [how, overrides, changes, amount] of [
+      ["set()", {}, { settlement: SCRIPTED }, 103n],
+      ["overrides", { settlement: { settledPrice: 102n } }, {}, 3n],
+    ] as const) {
       it(`writes the settlement of ${how} to every later round`, async () => {
-        mocks = await vault.deployMocks({
-          scenario: "expired-round",
-          overrides: how === "overrides" ? { settlement: SCRIPTED } : {},
-        });
-        if (how === "set()") {
-          await mocks.set({ settlement: SCRIPTED });
-        }
+        const scenario = "expired-round";
+        mocks = await vault.deployMocks({ scenario, overrides });
+        await mocks.set(changes);
         for (const strikePrice of [78n, 79n]) {
           await mocks.startNextRound({ strikePrice });
-          expect(await settled()).to.deep.equal([102n, 103n]);
+          expect(await settled()).to.deep.equal([102n, amount]);
         }
       });
     }
@@ -135,12 +134,15 @@ describe("rounds of the mocks", () => {
       });
     });
 
-    it("has both times as given, and at most the greatest time as end", async () => {
-      for (const [terms, startTime, endTime] of [
-        [{ startTime: 70n, endTime: 69n }, 70n, 69n],
-        [{ startTime: MAX - 2n }, MAX - 2n, MAX],
+    it("has both times as given, the length of the latest round or seven days, and at most the greatest time as end", async () => {
+      for (const [latest, terms, startTime, endTime] of [
+        [30n, { startTime: 70n, endTime: 69n }, 70n, 69n],
+        [30n, { startTime: MAX - 2n }, MAX - 2n, MAX],
+        [30n, { startTime: 0n }, 0n, 20n],
+        // It has no length.
+        [10n, { startTime: 70n }, 70n, 70n + 7n * 86_400n],
       ] as const) {
-        await mocks.set({ round: { startTime: 10n, endTime: 30n } });
+        await mocks.set({ round: { startTime: 10n, endTime: latest } });
         await mocks.startNextRound(terms);
         expect(await vault.getLatestRoundInfo()).to.include({
           ...{ startTime, endTime },

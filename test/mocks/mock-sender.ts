@@ -164,10 +164,14 @@ describe("mocks - scripting", () => {
     });
   });
 
-  for (const refusal of ["nonce too low"]) {
-    it(`set() retries at "${refusal}"`, async () => {
+  for (const [refusal, times] of [
+    ["nonce too low", 2],
+    ["replacement transaction underpriced", 2],
+    ["nonce too low", 20],
+  ] as const) {
+    it(`set() retries at "${refusal}", at most twenty times: ${times}`, async () => {
       const { addresses } = await deployMocks(vault.provider);
-      let refusals = 2;
+      let refusals: number = times;
       const contended = recordCalls(vault.provider, (method) => {
         if (method === "eth_sendTransaction" && refusals > 0) {
           refusals -= 1;
@@ -175,8 +179,13 @@ describe("mocks - scripting", () => {
         }
       });
       const handle = await connectMocks(contended, addresses);
-      await handle.set({ volume: 5n });
-      expect(await handle.vault.queryVolume()).to.equal(5n);
+      const done = handle.set({ volume: 5n });
+      if (times === 20) {
+        await expectVaultError(done, "VAULT_RPC_ERROR");
+      } else {
+        await done;
+        expect(await handle.vault.queryVolume()).to.equal(5n);
+      }
     });
   }
 });

@@ -138,17 +138,24 @@ describe("state of the mocks", () => {
       expect(await xMargin({ APY: 10n })).to.equal(8n);
     });
 
-    it("throws the error of a reading that it needs, and sends nothing", async () => {
-      const before = await vault.getLatestRoundInfo();
-      await mocks.fail("getLatestRoundInfo", "closed");
-      const error = await expectVaultError(
-        mocks.set({ round: { APY: 1n } }),
-        "VAULT_CALL_REVERTED",
-      );
-      expect(error.details).to.include({ reason: "closed" });
-      await mocks.succeed("getLatestRoundInfo");
-      expect(await vault.getLatestRoundInfo()).to.deep.equal(before);
-    });
+    for (const [operation, change] of [
+      ["getLatestRoundInfo", { round: { APY: 1n } }],
+      ["calMargins", { margins: { xMarginAmount: 1n } }],
+    ] as const) {
+      it(`throws the error of ${operation} if it needs its answer, and sends nothing`, async () => {
+        const { round: before } = await vault.snapshot();
+        await mocks.fail(operation, "closed");
+        const error = await expectVaultError(
+          mocks.set(change),
+          "VAULT_CALL_REVERTED",
+        );
+        expect(error.details).to.include({ reason: "closed" });
+        // These need none.
+        await mocks.set({ margins: [] });
+        await mocks.succeed(operation);
+        expect(await vault.getLatestRoundInfo()).to.deep.equal(before);
+      });
+    }
   });
 
   describe("orders of set() and addOrders()", () => {
@@ -181,8 +188,10 @@ describe("state of the mocks", () => {
     });
 
     it("set() changes a computed order in part, and null ends the range", async () => {
-      await mocks.generateOrders(20, 23);
-      await mocks.set({ orders: { 21: { lockFee: 82n } } });
+      await mocks.set({
+        generatedOrders: { firstId: 20, lastId: 23 },
+        orders: { 21: { lockFee: 82n } },
+      });
       expect(await vault.getOrderInfo(21)).to.deep.equal({
         ...generatedOrder(21n),
         lockFee: 82n,
@@ -190,7 +199,7 @@ describe("state of the mocks", () => {
       expect(await vault.getOrderInfo(23)).to.eql(generatedOrder(23n));
       expect(await shown(19, 24)).to.deep.equal(Array(2).fill(["", 0n, 0]));
       await mocks.set({ generatedOrders: null });
-      expect(await shown(23)).to.deep.equal([["", 0n, 0]]);
+      expect(await shown(0, 23)).to.deep.equal(Array(2).fill(["", 0n, 0]));
       expect((await vault.getOrderInfo(21)).lockFee).to.equal(82n);
     });
 
@@ -262,11 +271,15 @@ describe("state of the mocks", () => {
 
     it("fail() makes one order, one caller or one set of terms fail, and the arguments count more than the caller", async () => {
       await mocks.fail("getOrderInfo", "every");
-      await mocks.fail("getOrderInfo", "caller", { from: NOBODY });
+      const from = { getAddress: async () => await Promise.resolve(NOBODY) };
+      await mocks.fail("getOrderInfo", "caller", { from });
       await mocks.fail("getOrderInfo", "order", { orderID: 2 });
       await mocks.fail("calMargins", "terms", { terms: TERMS });
-      const reasonOf = async (id: bigint, from?: string): Promise<unknown> => {
-        const read = vault.getOrderInfo(id, { from });
+      const reasonOf = async (
+        id: bigint,
+        caller?: string,
+      ): Promise<unknown> => {
+        const read = vault.getOrderInfo(id, { from: caller });
         const error = await expectVaultError(read, "VAULT_CALL_REVERTED");
         return error.details["reason"];
       };
@@ -277,7 +290,7 @@ describe("state of the mocks", () => {
       ]).to.deep.equal(["every", "caller", "order"]);
       await mocks.succeed("getOrderInfo", { orderID: 2n });
       expect(await reasonOf(2n, NOBODY)).to.equal("caller");
-      await mocks.succeed("getOrderInfo", { from: NOBODY });
+      await mocks.succeed("getOrderInfo", { from });
       expect(await reasonOf(2n, NOBODY)).to.equal("every");
       await mocks.succeed("getOrderInfo");
       // No failure of before comes back.

@@ -1,5 +1,7 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 
+import { devNull } from "node:os";
+
 import { expect } from "chai";
 
 import { standaloneQueries } from "../../src/protocol/index.js";
@@ -102,6 +104,7 @@ describe("vault capture", () => {
       tasks,
       `
       capture --out out.json --margins none.json | VAULT_INVALID_ARGUMENT | none.json: it cannot be read
+      capture --out out.json --margins ${devNull} | VAULT_INVALID_ARGUMENT | it cannot be read
       capture --out out.json --margins bad.txt | VAULT_INVALID_ARGUMENT | --margins bad.txt: it is not JSON
       capture --out out.json --margins object.json | VAULT_INVALID_ARGUMENT | a list of terms is needed
       capture --out out.json --margins short.json | VAULT_INVALID_ARGUMENT | [1]: endTime is missing

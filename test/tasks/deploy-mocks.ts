@@ -8,7 +8,7 @@ import { useAnvil } from "../helpers/anvil.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
-import { hreOnLive } from "../helpers/hre.js";
+import { createTestHre, hreOnLive } from "../helpers/hre.js";
 import type { NetworkSettings } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcHandler, RpcServer } from "../helpers/rpc-server.js";
@@ -79,6 +79,15 @@ describe("vault deploy-mocks", () => {
       .that.has.all.keys(...contractRoleNames);
     const read = await run("round --instance usdc --json", { vault });
     expect(parseDocument(read)).to.have.nested.property("round.settled", true);
+  });
+
+  it("deploy-mocks in process writes no file, and says that the mocks end", async () => {
+    const { stdout, stderr } = await runTyped(
+      await createTestHre(),
+      "deploy-mocks",
+    );
+    expect(stderr).to.include("the mocks end with it");
+    expect(stdout).to.include("(open-round)").and.not.include("Written");
   });
 
   for (const typed of ["deploy-mocks", "mock set volume=1"]) {
