@@ -4,6 +4,7 @@ import {
   Contract,
   ContractFactory,
   FunctionFragment,
+  MaxUint256,
   toBeHex,
 } from "ethers";
 
@@ -25,6 +26,8 @@ const scenarios = [
 /** The clock of all blocks here, since scenarios are relative to it. */
 const NOW = 1_800_000_000;
 const HOUR = 3_600;
+
+const PRICE_NOT_SET = "PriceNotSet()";
 
 const STRANGER = `0x${"ab".repeat(20)}`;
 
@@ -51,6 +54,9 @@ const calls = Object.entries(operations).flatMap(
 );
 
 type Addresses = Readonly<Record<string, string>>;
+
+/** Answers one word to everything. */
+const RETURNS_ZERO = "0x600060005260206000f3";
 
 /** Compares a struct of Solidity with the values by their names. */
 function expectValues(struct: unknown, values: object): void {
@@ -296,8 +302,22 @@ describe("VaultMocks.sol, mocks for Solidity tests", function () {
     }
   });
 
-  it("settleAll() settles a next round by its own terms until setSettlement()", async () => {
+  it("nextRound() begins a round of the same terms and length, which settleAll() settles by its own terms until setSettlement()", async () => {
     const bound = vault.at(await deploy("open-round"));
+    const { APY, maxVolume, minDeposit } = await bound.getLatestRoundInfo();
+    for (const [startTime, endTime, length] of [
+      ...[[5n, 25n, 20n] as const, [5n, 5n, 7n * 86_400n] as const],
+      [0n, MaxUint256, undefined],
+    ] as const) {
+      await send("setTimes", startTime, endTime);
+      await send("nextRound");
+      const { timestamp } = await bound.block();
+      const now = BigInt(timestamp);
+      expect(await bound.getLatestRoundInfo()).to.include({
+        ...{ APY, maxVolume, minDeposit, startTime: now },
+        endTime: length === undefined ? MaxUint256 : now + length,
+      });
+    }
     await send("nextRoundAt", 70n);
     await send("settle");
     expect(await bound.getLatestRoundInfo()).to.include({
@@ -323,7 +343,8 @@ describe("VaultMocks.sol, mocks for Solidity tests", function () {
     expect(await at.getOrderInfo(12n)).to.deep.equal(order);
     expectValues(await test.getFunction("order").staticCall(12n), order);
     await send("removeOrder", 12n);
-    expect((await at.getOrderInfo(12n)).exType).to.equal("");
+    const { exType } = await test.getFunction("order").staticCall(12n);
+    expect(exType).to.equal("");
   });
 
   it("deploy() takes a state of MockScenarios.stateOf() that the test has changed", async () => {
@@ -337,9 +358,26 @@ describe("VaultMocks.sol, mocks for Solidity tests", function () {
     expect(await revertOf(send("settle"))).to.equal(
       encodeError("RoundHasNotEnded(uint256)", endTime),
     );
+    await send("setNotBeforeEnd", false);
+    expect(await revertOf(send("settle"))).to.equal(encodeError(PRICE_NOT_SET));
   });
 
-  it("readRound() and readOrder() return all values, and revert with InvalidAnswer for an account without code", async () => {
+  it("setNeedsPrice(), setReward() and setUnknownOrders() change what a settlement and an unknown id do", async () => {
+    await deploy("open-round");
+    await send("setNeedsPrice", true);
+    expect(await revertOf(send("settle"))).to.equal(encodeError(PRICE_NOT_SET));
+    await send("setNeedsPrice", false);
+    await send("setReward", STRANGER, 5n);
+    expect(await revertOf(send("settle"))).to.equal(
+      encodeError("RewardNotPaid(address,uint256)", STRANGER, 5n),
+    );
+    await send("setUnknownOrders", 1);
+    expect(await revertOf(test.getFunction("order").staticCall(9n))).to.equal(
+      encodeError("OrderNotFound(uint256)", 9n),
+    );
+  });
+
+  it("readRound() and readOrder() return all values, and revert with InvalidAnswer for an account without code and for a short answer", async () => {
     const at = await deploy("settled-round");
     const client = vault.at(at);
     for (const [method, target, values] of [
@@ -349,9 +387,15 @@ describe("VaultMocks.sol, mocks for Solidity tests", function () {
       const read = async (address: unknown): Promise<unknown> =>
         await test.getFunction(method).staticCall(address);
       expectValues(await read(target), values);
-      expect(await revertOf(read(STRANGER))).to.equal(
-        encodeError("InvalidAnswer(address,bytes)", STRANGER, "0x"),
-      );
+      for (const [code, answer] of [
+        ["0x", "0x"],
+        [RETURNS_ZERO, toBeHex(0, 32)],
+      ] as const) {
+        await request("hardhat_setCode", STRANGER, code);
+        expect(await revertOf(read(STRANGER))).to.equal(
+          encodeError("InvalidAnswer(address,bytes)", STRANGER, answer),
+        );
+      }
     }
     // The revert of another contract is passed on.
     const order = test.getFunction("orderOf").staticCall(at["vault"]);

@@ -132,11 +132,15 @@ describe("places of the mocks", () => {
           failures: [{ operation: "queryVolume", reason: "closed" }],
         },
       });
-      const { scenario } = await vault.mockAt("vault");
+      const { scenario } = await vault.mockAt("vault", {
+        overrides: { marginBalance: { xMarginAmount: 9n } },
+      });
       expect(scenario).to.equal(null);
       const { volume, marginBalance } = await vault.snapshot();
       expect(volume).to.equal(420n * 10n ** 18n);
-      expect(marginBalance).to.include({ baseMarginAmount: 43n });
+      expect(marginBalance).to.deep.equal({
+        ...{ baseMarginAmount: 43n, xMarginAmount: 9n },
+      });
       const { after } = await vault.settleAll();
       expect(after).to.include({
         ...{ strikePrice: 5n, settledPrice: 66_250n * 10n ** 18n },
@@ -155,6 +159,8 @@ describe("places of the mocks", () => {
       expect(details["problem"]).to.equal(
         'mockAt("privatePool") does not replace the public pool contract, which they change',
       );
+      expect(await vault.snapshot()).to.deep.equal(before);
+      await vault.mockAt("privatePool");
       expect(await vault.snapshot()).to.deep.equal(before);
     });
 
@@ -193,6 +199,10 @@ describe("places of the mocks", () => {
       const connected = await connectMocks(vault);
       expect(connected.scenario).to.equal(null);
       await connected.set({ volume: 134n });
+      // A wallet has a connect(), too.
+      const request = vault.provider.request.bind(vault.provider);
+      const wallet = { request, connect: () => expect.fail("not a vault") };
+      await connectMocks(wallet, connected.addresses);
       expect(await vault.queryVolume()).to.equal(134n);
       await hre.vault.deployMocks();
       await (await connectMocks(hre.vault)).set({ volume: 135n });

@@ -110,6 +110,9 @@ describe("state of the mocks", () => {
     }
 
     it("sets margins by terms, of which the first that match count, and others revert until margins are set for all", async () => {
+      const amounts = { baseMarginAmount: 1n, xMarginAmount: 1n };
+      // It replaces these.
+      await mocks.set({ margins: [amounts] });
       await mocks.set({
         margins: [
           { ...TERMS, baseMarginAmount: 1n, xMarginAmount: 2n },

@@ -28,6 +28,7 @@ contract ScriptedMocks {
         state.orders[0].state = 2;
         state.unknownOrders = MockTrading.UnknownOrders.Revert;
         state.settlement.notBeforeEnd = true;
+        state.settlement.needsPrice = true;
         mocks.deploy(state);
     }
 
