@@ -343,8 +343,8 @@ describe("VaultMocks.sol, mocks for Solidity tests", function () {
     expect(await at.getOrderInfo(12n)).to.deep.equal(order);
     expectValues(await test.getFunction("order").staticCall(12n), order);
     await send("removeOrder", 12n);
-    const { exType } = await test.getFunction("order").staticCall(12n);
-    expect(exType).to.equal("");
+    const removed: unknown = await test.getFunction("order").staticCall(12n);
+    expectValues(removed, { exType: "" });
   });
 
   it("deploy() takes a state of MockScenarios.stateOf() that the test has changed", async () => {

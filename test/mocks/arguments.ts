@@ -37,7 +37,7 @@ describe("arguments of mocks", () => {
     await connection.close();
   });
 
-  const failure = { operation: "queryVolume", reason: "no" };
+  const whole = { operation: "queryVolume", reason: "no" };
   /** What `set()` refuses, and detail `where` of the error. */
   const changes: ReadonlyArray<
     readonly [change: object, code: VaultErrorCode, where: string]
@@ -62,12 +62,12 @@ describe("arguments of mocks", () => {
     [{ orders: { "01": {} } }, INTEGER, "An order's id"],
     [{ generatedOrders: { firstId: -1 } }, INTEGER, "generatedOrders.firstId"],
     [{ failures: {} }, ARGUMENT, "failures"],
-    [{ failures: [{ ...failure, order: 1n }] }, ARGUMENT, "failures[0]"],
+    [{ failures: [{ ...whole, order: 1n }] }, ARGUMENT, "failures[0]"],
   ];
   const failures: typeof changes = [
     [{ operation: "volume", reason: "no" }, ENUM, "operation"],
     [{ operation: "queryVolume" }, ARGUMENT, "reason"],
-    [{ ...failure, from: "0x12" }, ADDRESS, "from"],
+    [{ ...whole, from: "0x12" }, ADDRESS, "from"],
   ];
   const order = generatedOrder(1n);
   const both = { scenario: "extremes", fixture: "x.json" };
