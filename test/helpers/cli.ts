@@ -1,7 +1,9 @@
 import { spawn } from "node:child_process";
-import type { ChildProcess } from "node:child_process";
+import type { ChildProcessByStdio } from "node:child_process";
 import { once } from "node:events";
 import path from "node:path";
+import type { Readable } from "node:stream";
+import { text } from "node:stream/consumers";
 
 import { hardhatCli } from "./hardhat-node.js";
 
@@ -27,7 +29,7 @@ export interface CommandOptions {
 export function startHardhat(
   args: readonly string[],
   { cwd, env = {}, under = [] }: CommandOptions,
-): ChildProcess {
+): ChildProcessByStdio<null, Readable, Readable> {
   const [command, ...rest] = [...under, process.execPath, hardhatCli];
   return spawn(command, [...rest, ...args], {
     cwd,
@@ -41,35 +43,26 @@ export async function runHardhat(
   options: CommandOptions,
 ): Promise<CommandResult> {
   const child = startHardhat(args, options);
-  let stdout = "";
-  let stderr = "";
-  child.stdout?.setEncoding("utf8").on("data", (text: string) => {
-    stdout += text;
-  });
-  child.stderr?.setEncoding("utf8").on("data", (text: string) => {
-    stderr += text;
-  });
-  await once(child, "close");
+  const [stdout, stderr] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, "close"),
+  ]);
   return { stdout, stderr, exitCode: child.exitCode };
 }
 
 /** The environment as a script has it: nothing that asks for colours or CI. */
 export function environmentWithoutColours(): NodeJS.ProcessEnv {
-  const environment: NodeJS.ProcessEnv = {
-    ...process.env,
+  const inherited = Object.entries(process.env).filter(
+    ([name]) =>
+      !["CI", "FORCE_COLOR", "NO_COLOR", "NODE_OPTIONS"].includes(name) &&
+      // The tests run in a Hardhat that names its own configuration.
+      !name.startsWith("HARDHAT_"),
+  );
+  return {
+    ...Object.fromEntries(inherited),
     HARDHAT_DISABLE_TELEMETRY_PROMPT: "true",
     // Some hundred commands of one test run load the same modules.
     NODE_COMPILE_CACHE: compileCache,
   };
-  const inherited = Object.keys(environment).filter(
-    (name) =>
-      ["CI", "FORCE_COLOR", "NO_COLOR", "NODE_OPTIONS"].includes(name) ||
-      // The tests run in a Hardhat that names its own configuration.
-      (name.startsWith("HARDHAT_") &&
-        name !== "HARDHAT_DISABLE_TELEMETRY_PROMPT"),
-  );
-  for (const name of inherited) {
-    Reflect.deleteProperty(environment, name);
-  }
-  return environment;
 }

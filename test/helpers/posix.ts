@@ -1,13 +1,11 @@
 import { spawnSync } from "node:child_process";
 
-// Mocha gives each file of a worker its own `it` and `describe`, and this module is
-// loaded once: they are read when a test is registered, or it would be lost.
-
-const isPosix = process.platform !== "win32";
+// Mocha gives each file of a worker its own `it`, and this module is loaded once: it is
+// read when a test is registered, or that would be lost.
 
 /** A test that needs signals, modes of files, symbolic links or a POSIX shell. */
 export function itOnPosix(title: string, test: Mocha.AsyncFunc): void {
-  itIf(isPosix, "not on Windows", title, test);
+  itIf(process.platform !== "win32", "not on Windows", title, test);
 }
 
 /** A test that is listed as skipped, with the reason, if it cannot run. */
@@ -41,14 +39,4 @@ export function itAsProcessOne(
   itIf(status === 0, reason, title, async () => {
     await test(newProcessOne);
   });
-}
-
-/** The same for all tests of a subject. */
-export function describeOnPosix(title: string, tests: () => void): void {
-  if (isPosix) {
-    describe(title, tests);
-  } else {
-    // eslint-disable-next-line project/no-skip -- the title has the reason
-    describe.skip(`${title} (not on Windows)`, tests);
-  }
 }

@@ -21,22 +21,8 @@ export async function runVaultTask(
   const pipe = { isTTY: false };
   const out = capture([process.stdout], pipe, stdoutFails);
   const err = capture([process.stderr], pipe);
-  const restoreStdin = replace(process.stdin, { isTTY: false });
-  try {
-    const result: unknown = await hre.tasks
-      .getTask(["vault", ...task.split(" ")])
-      .run({ ...args });
-    const success: unknown = Reflect.get(Object(result), "success");
-    return {
-      stdout: out.text(),
-      stderr: err.text(),
-      exitCode: success === true ? 0 : 1,
-    };
-  } finally {
-    out.restore();
-    err.restore();
-    restoreStdin();
-  }
+  const exitCode = await run(hre, task, args, [out, err]);
+  return { stdout: out.text(), stderr: err.text(), exitCode };
 }
 
 /**
@@ -50,13 +36,25 @@ export async function runOnTerminal(
 ): Promise<string> {
   const terminal = { isTTY: true, columns };
   const screen = capture([process.stdout, process.stderr], terminal);
+  await run(hre, ...parseTyped(typed), [screen]);
+  return screen.text();
+}
+
+async function run(
+  hre: HardhatRuntimeEnvironment,
+  task: string,
+  args: Readonly<Record<string, unknown>>,
+  captured: ReadonlyArray<{ restore: () => void }>,
+): Promise<0 | 1> {
   const restoreStdin = replace(process.stdin, { isTTY: false });
   try {
-    const [task, args] = parseTyped(typed);
-    await hre.tasks.getTask(["vault", ...task.split(" ")]).run(args);
-    return screen.text();
+    const found = hre.tasks.getTask(["vault", ...task.split(" ")]);
+    const result: unknown = await found.run({ ...args });
+    return Reflect.get(Object(result), "success") === true ? 0 : 1;
   } finally {
-    screen.restore();
+    captured.forEach(({ restore }) => {
+      restore();
+    });
     restoreStdin();
   }
 }

@@ -29,15 +29,9 @@ export async function runInTerminal(
   lines: readonly ScreenLine[];
   exitCode: number;
 }> {
-  const size = { cols: columns, rows: 50 };
-  const screen = new xterm.Terminal({
-    ...size,
-    scrollback: 10_000,
-    allowProposedApi: true,
-  });
+  const screen = newScreen(columns);
   const pty = spawn(process.execPath, [hardhatCli, ...args], {
-    ...size,
-    cwd,
+    ...{ cols: columns, rows: 50, cwd },
     name: "xterm-256color",
     env: { ...environmentWithoutColours(), TERM: "xterm-256color", ...env },
   });
@@ -69,9 +63,7 @@ export async function runInTerminal(
     });
   });
   await Promise.all(written);
-  const lines = readScreen(screen);
-  screen.dispose();
-  return { lines, exitCode };
+  return { lines: readScreen(screen), exitCode };
 }
 
 /** The screen of a terminal of that width after this output. */
@@ -79,21 +71,19 @@ export async function showOnScreen(
   output: string,
   columns: number,
 ): Promise<readonly ScreenLine[]> {
-  const screen = new xterm.Terminal({
-    cols: columns,
-    rows: 50,
-    scrollback: 10_000,
-    allowProposedApi: true,
-    // As a terminal's driver does.
-    convertEol: true,
-  });
+  const screen = newScreen(columns);
+  // As a terminal's driver does.
+  screen.options.convertEol = true;
   await new Promise<void>((resolve) => {
     screen.write(output, resolve);
   });
-  const lines = readScreen(screen);
-  screen.dispose();
-  return lines;
+  return readScreen(screen);
 }
+
+const newScreen = (cols: number): xterm.Terminal =>
+  new xterm.Terminal({
+    ...{ cols, rows: 50, scrollback: 10_000, allowProposedApi: true },
+  });
 
 function readScreen(screen: xterm.Terminal): ScreenLine[] {
   const { active } = screen.buffer;
@@ -102,6 +92,7 @@ function readScreen(screen: xterm.Terminal): ScreenLine[] {
     const text = (line?.translateToString(true) ?? "").trimEnd();
     return { text, isBroken: line?.isWrapped ?? false };
   });
+  screen.dispose();
   const end = lines.findLastIndex(({ text }) => text !== "");
   return lines.slice(0, end + 1);
 }

@@ -2,16 +2,14 @@ import { expect } from "chai";
 import type { NetworkUserConfig } from "hardhat/types/config";
 
 import type { MockOverrides, MockVaultHandle } from "../../src/mocks/index.js";
-import { startAnvil } from "./anvil.js";
-import type { ServerProcess } from "./child-process.js";
 import type { CommandResult } from "./cli.js";
-import { fetchProvider } from "./fetch-provider.js";
 import { fieldsOf } from "./fields.js";
 import { useFixtureProject } from "./fixture-project.js";
 import type { FixtureProject } from "./fixture-project.js";
-import { connectTo, createTestHre, httpNetwork } from "./hre.js";
+import { createTestHre, httpNetwork } from "./hre.js";
 import { rowsOf } from "./rows.js";
 import { parseDocument, runTyped } from "./run-vault-task.js";
+import { useMocks } from "./world.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -49,20 +47,9 @@ export function useTasks({
     mocks: MockVaultHandle,
   ) => Readonly<Record<string, NetworkUserConfig>>;
 } = {}): Tasks {
-  let anvil: ServerProcess | undefined;
+  const chain = useMocks({ overrides });
   let project: FixtureProject | undefined;
-  let mocks: MockVaultHandle | undefined;
-  let snapshot: unknown;
   const folder = process.cwd();
-
-  before(async () => {
-    anvil = await startAnvil();
-    mocks = await (await connectTo(anvil.url)).vault.deployMocks({ overrides });
-    snapshot = await tasks.rpc("evm_snapshot");
-  });
-  after(async () => {
-    await anvil?.stop();
-  });
   beforeEach(async () => {
     project = await useFixtureProject("plain");
     // The files of --out are named from here.
@@ -71,16 +58,14 @@ export function useTasks({
   afterEach(async () => {
     process.chdir(folder);
     await project?.remove();
-    await tasks.rpc("evm_revert", snapshot);
-    snapshot = await tasks.rpc("evm_snapshot");
   });
 
   const tasks: Tasks = {
     get url() {
-      return anvil?.url ?? "";
+      return chain.url;
     },
     get mocks() {
-      return mocks ?? expect.fail("used before the suite has begun");
+      return chain.mocks;
     },
     run: async (typed) => {
       const [, network = "live"] = / --network (\S+)/u.exec(typed) ?? [];
@@ -102,8 +87,8 @@ export function useTasks({
       const { error } = await tasks.documentOf(typed, 1);
       return fieldsOf(error);
     },
-    rpc: async (method, ...params) =>
-      await fetchProvider(tasks.url).request({ method, params }),
+    rpc: async (method, ...params): Promise<unknown> =>
+      await chain.provider.send(method, params),
   };
   return tasks;
 }

@@ -56,7 +56,13 @@ const directProvider = (url: string): JsonRpcProvider =>
   });
 
 /** The mocks on an anvil for all tests of a suite: after each test, it is as before. */
-export function useProtocol(...args: readonly string[]): {
+export function useMocks({
+  args = [],
+  overrides = openMocks,
+}: {
+  readonly args?: readonly string[];
+  readonly overrides?: MockOverrides;
+} = {}): {
   readonly url: string;
   readonly provider: JsonRpcProvider;
   readonly mocks: MockVaultHandle;
@@ -67,7 +73,6 @@ export function useProtocol(...args: readonly string[]): {
   let checkpoint: unknown;
   before(async () => {
     provider = directProvider(anvil.url);
-    const overrides = openMocks;
     mocks = await deployMocks(fetchProvider(anvil.url), { overrides });
   });
   after(() => provider?.destroy());

@@ -13,7 +13,6 @@ import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
 import { hardhatCli } from "../helpers/hardhat-node.js";
 import { connectTo } from "../helpers/hre.js";
-import { describeOnPosix } from "../helpers/posix.js";
 
 /** Words that one block alone has, a command after it, and what is printed. */
 const blocks = [
@@ -47,7 +46,7 @@ async function keeperCommands(): Promise<readonly string[]> {
 }
 
 // They need bash and jq.
-describeOnPosix("what a shell does with the commands of the documents", () => {
+describe("what a shell does with the commands of the documents", () => {
   let anvil: ServerProcess;
   let project: FixtureProject;
 

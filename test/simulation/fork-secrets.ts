@@ -6,7 +6,7 @@ import type { ForkConnection, HardhatVault } from "../../src/types.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcHandler, RpcServer } from "../helpers/rpc-server.js";
-import { useProtocol } from "../helpers/world.js";
+import { useMocks } from "../helpers/world.js";
 
 /** Too short to be taken for a key by its form. */
 const SECRET = "5ecret-part";
@@ -43,7 +43,7 @@ const requestBalance = async ({
 };
 
 describe("secrets of a fork's node", () => {
-  const chain = useProtocol();
+  const chain = useMocks();
   let server: RpcServer;
 
   before(async () => {

@@ -23,7 +23,7 @@ import type { RpcServer } from "../helpers/rpc-server.js";
 import {
   SETTLED_PRICE,
   SETTLEMENT_CHANGES,
-  useProtocol,
+  useMocks,
 } from "../helpers/world.js";
 
 /** Any chain id that no table of hardforks knows. */
@@ -31,9 +31,9 @@ const CHAIN_ID = 987_654;
 const FROM = "0x00000000000000000000000000000000000000bb";
 
 describe("vault.fork()", () => {
-  const chain = useProtocol(
-    ...["--chain-id", String(CHAIN_ID), "--gas-limit", "25000000"],
-  );
+  const chain = useMocks({
+    args: ["--chain-id", String(CHAIN_ID), "--gas-limit", "25000000"],
+  });
   let node: RpcServer;
   let opened: ForkConnection[];
   let root: string;

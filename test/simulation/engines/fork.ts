@@ -20,7 +20,7 @@ import type {
 import {
   SETTLEMENT_CHANGES,
   openMocks,
-  useProtocol,
+  useMocks,
 } from "../../helpers/world.js";
 
 /** Sends all that it has to whoever calls. */
@@ -30,7 +30,7 @@ const callsSettlement = ({ method, params }: RecordedRequest): boolean =>
   method === "eth_call" && fieldsOf(params[0])["data"] === "0xa015aefe";
 
 describe("simulateSettleAll with the engine fork", () => {
-  const chain = useProtocol();
+  const chain = useMocks();
   let server: RpcServer;
 
   before(async () => {
