@@ -14,10 +14,14 @@ const late = vaultError("VAULT_RPC_TIMEOUT", {
 
 describe("an error on the command line", () => {
   const typed = {
-    ...{ fromBlock: "1", block: undefined },
+    ...{ fromBlock: "1", block: undefined, maxFeePerGas: "6wei" },
     ...{ instance: "usdc", network: "live" },
   };
   const wrong = "it is wrong";
+  const dear = {
+    ...{ what: "a fee", price: "7", limit: "6", network: "live" },
+    setting: "maxFeePerGas",
+  };
   const unfinished = { transaction: "0x12", file: "settlement.json" };
   for (const [error, where, text] of [
     [
@@ -33,6 +37,10 @@ describe("an error on the command line", () => {
       ...(["networks.main.url", "networks.main.url: it is wrong."] as const),
     ],
     [
+      vaultError("VAULT_FEE_ABOVE_LIMIT", dear),
+      ...(["--max-fee-per-gas", "or raise --max-fee-per-gas. Not"] as const),
+    ],
+    [
       vaultError("VAULT_SETTLEMENT_UNFINISHED", unfinished),
       undefined,
       " with `npx hardhat vault settle --resume --instance usdc --network live`; ",
@@ -44,7 +52,7 @@ describe("an error on the command line", () => {
       expect(`${shortMessage} ${fix}`)
         .to.contain(text)
         .and.not.contain("option `");
-      expect(details["where"]).to.equal(where);
+      expect(details["where"] ?? details["setting"]).to.equal(where);
     });
   }
 

@@ -66,6 +66,7 @@ describe("the connection of a task", () => {
   for (const [typed, timeout] of [
     ["volume", 20_000],
     ["volume --timeout 3", 3_000],
+    ["watch --until settled", 10_000],
     ["settle --yes --timeout 3", 3_000],
   ] as const) {
     it(`vault ${typed} gives each request ${timeout} ms, and closes its connection`, async () => {

@@ -235,7 +235,7 @@ describe("a mistake on the command line", () => {
     unconfigured | ${MARGINS} +7d | VAULT_TOKEN_DECIMALS_NOT_CONFIGURED | --max-volume | networks.unconfigured.vault.tokenDecimals | --raw
     badFrom | request queryVolume | VAULT_INVALID_ADDRESS | networks.badFrom.from | ${BAD_CHECKSUM} | checksum
     badUrl | volume | VAULT_CONFIG_VARIABLE | badUrl | TEST_BAD_URL | URL
-    mainnett | volume | VAULT_INVALID_ENUM | mainnett | live
+    constructor | volume | VAULT_INVALID_ENUM | constructor | live
     live | ${MARGINS} 2020-01-01 | VAULT_TIME_IN_PAST | --end-time | 2023-11-14T22:30:00Z | later
     wrongChain | volume | VAULT_WRONG_CHAIN | wrongChain | 56 | returned 1 | networks.wrongChain.chainId
   `;

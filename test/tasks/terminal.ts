@@ -8,7 +8,6 @@ import type { HookManager } from "hardhat/types/hooks";
 
 import { withTerminal } from "../../tasks/terminal.js";
 import type { Terminal } from "../../tasks/terminal.js";
-import { fieldsOf } from "../helpers/fields.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import { createTestHre } from "../helpers/hre.js";
 import { parseTyped, replace } from "../helpers/run-vault-task.js";
@@ -48,6 +47,7 @@ describe("the terminal of a task", () => {
   /** Shows a line on a terminal, and returns what is written once something else happens. */
   const afterLine = async (
     act: (terminal: Terminal, latest: () => string) => unknown,
+    columns = 80,
   ): Promise<string> =>
     await onTerminal(
       async (latest) =>
@@ -57,7 +57,25 @@ describe("the terminal of a task", () => {
           const seen: unknown = await act(terminal, latest);
           return typeof seen === "string" ? seen : latest();
         }),
+      { columns },
     );
+  /** Hardhat tells or asks somebody by one of its hooks. */
+  const hookNames = [
+    "displayMessage",
+    "requestInput",
+    "requestSecretInput",
+  ] as const;
+  const interrupt = async (hook: (typeof hookNames)[number]): Promise<void> => {
+    await hooks.runHandlerChain(
+      "userInterruptions",
+      hook,
+      ["a plugin", "told"],
+      async (_context, _from, text) => {
+        process.stderr.write(`${text}\n`);
+        return await Promise.resolve("");
+      },
+    );
+  };
 
   for (const [title, act, shown] of [
     [
@@ -68,6 +86,12 @@ describe("the terminal of a task", () => {
       /^⌫+Reading orders: 1,200 of 20,000\n$/u,
     ],
     ["a message", async ({ err }) => await err.write("told\n"), /^⌫+told\n$/u],
+    ["output", async ({ out }) => await out.write(""), /^⌫+$/u],
+    ["what others print", () => process.stdout.write("told\n"), /^⌫+told\n$/u],
+    ...hookNames.map(
+      (hook) =>
+        [hook, async () => await interrupt(hook), /^⌫+told\n$/u] as const,
+    ),
   ] satisfies ReadonlyArray<
     readonly [string, (terminal: Terminal) => unknown, RegExp]
   >) {
@@ -76,23 +100,32 @@ describe("the terminal of a task", () => {
     });
   }
 
-  it("after a second without news, the line shows for how long, also after output", async () => {
-    await afterLine(async ({ err }, latest) => {
+  it("after a second the line shows for how long, cut to the width, also if it is shown again, and comes back after output and a question", async () => {
+    await afterLine(async ({ err, progress }, latest) => {
       let shown = "";
+      let again = (): void => {
+        progress("Waiting for live");
+      };
       const shows = async (pattern: RegExp): Promise<void> => {
         while (!pattern.test(shown)) {
           await setTimeout(20);
+          again();
           shown += latest();
         }
       };
-      await shows(/Waiting for live… [1-9]\d* s\n/u);
+      await shows(/^⌫*Waiting for li? [1-9]\d* s\n/mu);
+      again = () => undefined;
       await err.write("told\n");
-      await shows(/told\nWaiting for live… [1-9]\d* s\n/u);
-    });
+      await shows(/told\nWaiting for li? [1-9]\d* s\n/u);
+      shown = "";
+      await interrupt("displayMessage");
+      await shows(/told\nWaiting for li? [1-9]\d* s\n/u);
+    }, 18);
   });
 
   for (const [name, isTTY, term] of [
     ["no terminal", false, "xterm"],
+    ["a terminal that can erase nothing", true, "dumb"],
   ] as const) {
     it(`the line is not shown on ${name}`, async () => {
       process.env["TERM"] = term;
@@ -107,12 +140,14 @@ describe("the terminal of a task", () => {
     });
   }
 
-  for (const [code, isThrown, expected] of [
-    ["EPIPE", false, "false"],
-    ["ENOSPC", true, "VAULT_OUTPUT_NOT_WRITTEN"],
+  for (const [to, code, isThrown, expected] of [
+    ["out", "EPIPE", false, /^false$/u],
+    ["out", "ERR_STREAM_DESTROYED", false, /^false$/u],
+    ["out", "ENOSPC", true, /^VaultError: .* no\\u\{1b\}/u],
+    ["err", "ENOSPC", true, /^false$/u],
   ] as const) {
-    it(`a write to stdout that ${isThrown ? "throws" : "passes to its callback"} ${code} is ${expected} for a task`, async () => {
-      const failure = Object.assign(new Error("no"), { code });
+    it(`a write to std${to} that ${isThrown ? "throws" : "passes to its callback"} ${code} is ${String(expected)} for a task`, async () => {
+      const failure = Object.assign(new Error("no\u001b"), { code });
       const write = (_text: string, done: (error: Error) => void): boolean => {
         if (isThrown) {
           throw failure;
@@ -120,14 +155,14 @@ describe("the terminal of a task", () => {
         done(failure);
         return true;
       };
-      const restore = replace(process.stdout, { write });
+      const restore = replace(process[`std${to}`], { write });
       const written = await withTerminal(
         hooks,
-        async ({ out }) => await out.write("text"),
+        async (terminal) => await terminal[to].write("text"),
       )
-        .catch((error: unknown) => fieldsOf(error)["code"])
+        .catch((error: unknown) => String(error))
         .finally(restore);
-      expect(String(written)).to.equal(expected);
+      expect(String(written)).to.match(expected);
     });
   }
 
@@ -150,11 +185,38 @@ describe("the terminal of a task", () => {
     expect(events).to.deep.equal(["first is written", "next"]);
   });
 
+  it("a stream that fails does not end the process", async () => {
+    await withTerminal(hooks, async () => await Promise.resolve());
+    for (const stream of [process.stdout, process.stderr]) {
+      expect(stream.emit("error", new Error("closed"))).to.equal(true);
+    }
+  });
+
+  for (const handlers of [0, 1]) {
+    it(`a task that is process 1 ends on a signal by one handler, of which a script had ${handlers}, and leaves no other`, async () => {
+      const own = (): void => undefined;
+      const signals = handlers === 1 ? ["SIGTERM"] : [];
+      const restore = replace(process, { pid: 1 });
+      signals.forEach((signal) => process.on(signal, own));
+      const during = await withTerminal(
+        hooks,
+        async () => await Promise.resolve(process.listenerCount("SIGTERM")),
+      );
+      const after = process.listenerCount("SIGTERM");
+      process.off("SIGTERM", own);
+      restore();
+      expect([during, after]).to.deep.equal([1, handlers]);
+    });
+  }
+
   it("tasks that run at once keep stdout for their own output, until the last one ends", async () => {
     const written: string[] = [];
     const keepAs = (name: string) => ({
       isTTY: false,
-      write: (text: string) => Boolean(written.push(`${name} ${text}`)),
+      // Calls nobody back, as a replacement of stdout may do.
+      write: (text: string) => {
+        written.push(`${name} ${text}`);
+      },
     });
     const restores = [
       replace(process.stdout, keepAs("out")),

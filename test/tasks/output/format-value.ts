@@ -113,6 +113,7 @@ describe("values for a person", () => {
     ["formatDuration(61)", formatDuration(61n), "1m 1s"],
     ["formatDuration(86,460)", formatDuration(86_460n), "1d"],
     ["formatCountdown(160) at 100", formatCountdown(160n, 100), "in 1m"],
+    ["formatCountdown(40) at 100", formatCountdown(40n, 100), "1m ago"],
     ["utilisationBar(0, 100)", utilisationBar(0n, 100n), `${bar(0)}0.0 %`],
     ["utilisationBar(1, 3)", utilisationBar(1n, 3n), `${bar(7)}33.3 %`],
     [
@@ -125,6 +126,11 @@ describe("values for a person", () => {
       "utilisationBar(0, 0)",
       utilisationBar(0n, 0n),
       `${bar(0)}(nothing to fill)`,
+    ],
+    [
+      "utilisationBar(1, 0)",
+      utilisationBar(1n, 0n),
+      `${bar(24)}(more than all of 0)`,
     ],
     ["describeAnswer(null)", describeAnswer(null), "unknown"],
   ] as const) {

@@ -48,7 +48,7 @@ describe("CSV", () => {
   }
 
   for (const [pair, cell] of [
-    ["a =1", "a =1"],
+    ["a =1\u001b", "a =1\\u{1b}"],
     ["a;  -1;+2", "a;  '-1;'+2"],
     ["x".repeat(10_000), "x".repeat(10_000)],
   ] as const) {
@@ -81,7 +81,7 @@ describe("the form of a listing", () => {
       { format: "csv", out: "a.ndjson" },
       "--out: a file .ndjson does not hold csv",
     ],
-    [{ scaled: true }, "--scaled: only CSV"],
+    [{ scaled: true, format: "ndjson" }, "--scaled: only CSV"],
   ] as const) {
     it(`parseListingForm refuses ${JSON.stringify(options)}`, () => {
       expect(() => parseListingForm({ ...none, ...options })).to.throw(words);
@@ -105,7 +105,7 @@ describe("the output of a listing", () => {
   const notes = "1 order.\nEmpty, with every value zero: 1 id.\n";
   for (const [form, orders, err] of [
     ["table", [order("A"), empty], ""],
-    ["csv", [order("A"), empty], notes],
+    ["ndjson", [order("A"), empty], notes],
     ["csv", [order("A")], ""],
     [
       ...(["csv", [failed]] as const),

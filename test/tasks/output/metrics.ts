@@ -107,13 +107,13 @@ describe("metrics of vault status", () => {
   });
 
   it("renderMetrics scales by displayDecimals, and drops tokens from the name without tokenDecimals", () => {
-    const displayDecimals = { volume: 1, "pools.deposit": 2 };
+    const displayDecimals = { volume: 0, "pools.deposit": 2 };
     expect(changeOf({ settings: { displayDecimals } })[1]).to.deep.equal([
       ...["round_max_volume_raw{} 1300", "round_filled_volume_raw{} 1401"],
       "round_min_deposit_raw{} 15",
       'pools_deposit{pool="public"} 3.1',
       'pools_deposit{pool="private"} 0.34',
-      "volume{} 45",
+      "volume{} 450",
     ]);
   });
 
@@ -174,9 +174,9 @@ describe("metrics of vault status", () => {
   });
 
   it("renderOutage has one sample, with escaped labels", () => {
-    const samples = renderOutage('a"b\\c\nd', undefined, "usdc").split("\n");
+    const samples = renderOutage('"a"b\\c\nd', undefined, "usdc").split("\n");
     expect(samples.slice(2)).to.deep.equal([
-      'vault_up{network="a\\"b\\\\c\\nd",chain_id="",instance="usdc"} 0',
+      'vault_up{network="\\"a\\"b\\\\c\\nd",chain_id="",instance="usdc"} 0',
       "",
     ]);
   });

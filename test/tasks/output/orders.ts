@@ -31,11 +31,12 @@ const failed: ListedOrder = { orderID: 5n, error };
 describe("orders in each form", () => {
   it("orderTable shows the id and nine values, amounts without their unit, and scales by displayDecimals", () => {
     const displayDecimals = { "order.openPrice": 3 };
-    const [, row] = linesOf([
-      orderTable([order], { ...context, displayDecimals }),
-    ]);
+    const long = { ...order, exType: "x".repeat(41) };
+    const table = orderTable([long], { ...context, displayDecimals });
+    expect(table).to.have.nested.property("rows[0][4].unscaled", 2_500n);
+    const [, row] = linesOf([table]);
     expect(row).to.equal(
-      `12345 · ETH-USDT · ${SECOND} · 2,100 · 2.5 · 26 · 1699900000 · 29 · put (2) · open (1)`,
+      `12345 · ${"x".repeat(40)}… · ${SECOND} · 2,100 · 2.5 · 26 · 1699900000 · 29 · put (2) · open (1)`,
     );
   });
 
@@ -93,10 +94,22 @@ describe("orders in each form", () => {
     expect(orders[2]).to.have.nested.property("error.code", error.code);
   });
 
+  it("a table of more than 500 orders has its title once, and its parts stand apart", async () => {
+    const many = Array.from({ length: 501 }, () => order);
+    const text = await renderOrders(many, "table");
+    expect(text.match(/^Orders /gmu)).to.have.lengthOf(1);
+    expect(text.match(/\n\n *Id /gmu)).to.have.lengthOf(1);
+  });
+
   it("a table without an order has only the counts, and the first failure", async () => {
-    const text = await renderOrders([empty, failed], "table", {}, " Stopped.");
+    const text = await renderOrders(
+      [empty, failed, { ...failed, orderID: 6n }],
+      "table",
+      {},
+      " Stopped.",
+    );
     expect(text.split("\n").slice(1)).to.deep.equal([
-      ...["0 orders.", "Empty, with every value zero: 1 id.", "Failed: 1 id."],
+      ...["0 orders.", "Empty, with every value zero: 1 id.", "Failed: 2 ids."],
       ...[`The first of these, 5: ${error.shortMessage}`, ""],
     ]);
   });
