@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { inspect } from "node:util";
 
-import { expect } from "chai";
+import { expect, util } from "chai";
 
 import * as functions from "../../src/assert/index.js";
 import "../../src/chai/index.js";
@@ -93,6 +93,11 @@ describe("assertions of hardhat-vault/assert and hardhat-vault/chai", () => {
     "a matcher that is not called": (sent) =>
       // eslint-disable-next-line @typescript-eslint/unbound-method -- it is not called
       expect(sent).to.settleRound as unknown as PromiseLike<unknown>,
+    "a matcher after one of Hardhat's": (sent) => {
+      const emits = expect(sent);
+      util.flag(emits, "previousMatcherName", "emit");
+      return emits.to.settleRound(round().vault);
+    },
     "a matcher after another one": (sent) =>
       expect(sent)
         .to.settleRound(round().vault)

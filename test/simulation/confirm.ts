@@ -107,6 +107,13 @@ describe("a simulated settlement, and a call of it with the transaction's gas an
     });
   }
 
+  it("a settlement is not called as a transaction of a sender with code", async () => {
+    const node = new ScriptedNode({ codeOf: () => "0x60" });
+    const { notes } = await simulateOn(node);
+    expect(notes.join()).to.contain("gas and price is not known");
+    expect(node.count("eth_call")).to.equal(0);
+  });
+
   it("a time-out of the second simulation is thrown: VAULT_RPC_TIMEOUT", async () => {
     const node = new ScriptedNode();
     revert(node);

@@ -65,6 +65,17 @@ describe("options of simulateSettleAll", () => {
     });
   }
 
+  it("simulateSettleAll({ signal }) asks nothing if the signal is aborted before", async () => {
+    const node = new ScriptedNode();
+    const reason = new Error("enough");
+    const signal = AbortSignal.abort(reason);
+    const thrown: unknown = await simulateOn(node, { signal }).catch(
+      (error: unknown) => error,
+    );
+    expect(thrown).to.equal(reason);
+    expect(node.asked).to.deep.equal([]);
+  });
+
   it("simulateSettleAll({ atTime: 'end' }) throws VAULT_INVALID_ARGUMENT if the round cannot be read", async () => {
     const { details } = await expectVaultError(
       simulateOn(

@@ -90,6 +90,8 @@ describe("vault simulate on a node", () => {
     expect(back).to.have.nested.property("block.number", number);
     const fork = await simulation(`--block ${number} --fork`);
     expect(fork).to.include({ status: "settled", engine: "fork" });
+    const old = await simulation(`--block ${number} --hardfork prague`);
+    expect(old).to.include({ status: "settled", engine: "fork" });
   });
 
   for (const [typed, hangs] of [

@@ -144,6 +144,12 @@ describe("simulateSettleAll with the engine fork", () => {
       { status: "reverted", code: "VAULT_OUT_OF_GAS", gasUsed: 16_777_216n },
       /^out of gas: .*16777216.* simulate with another hardfork/u,
     ],
+    [
+      "of a chain that may have no cap",
+      { engine: "fork" },
+      { status: "not-settled", code: "VAULT_NOT_SETTLED" },
+      /EIP-7825/u,
+    ],
   ] as const) {
     it(`fork reports ${expected.status} for 20 million gas ${title}`, async () => {
       await set("Code", chain.mocks.addresses.vault, burnsGas(20_000_000));

@@ -92,6 +92,22 @@ describe("simulateSettleAll in process", () => {
     });
   }
 
+  it("simulateSettleAll in process throws VAULT_RPC_ERROR for more gas than the hardfork allows", async () => {
+    await expectVaultError(
+      world.vault.simulateSettleAll({ gas: 20_000_000 }),
+      "VAULT_RPC_ERROR",
+    );
+  });
+
+  it("simulateSettleAll in process predicts a revert without a reason, and has no note", async () => {
+    const { vault: address } = world.mocks.addresses;
+    await world.send("hardhat_setCode", address, "0x5f5ffd");
+    const { code, reason, notes } = await world.vault.simulateSettleAll();
+    expect(code).to.equal("VAULT_CALL_REVERTED");
+    expect(reason).to.match(/^no reason given/u);
+    expect(notes).to.deep.equal([]);
+  });
+
   it("simulateSettleAll in process leaves what a script does to mocks meanwhile", async () => {
     const { connection } = world.vault;
     const mocks = await connection.vault.deployMocks();
@@ -157,6 +173,21 @@ describe("simulateSettleAll in process", () => {
       expect(await world.block("latest")).to.deep.equal(before);
     });
   }
+
+  it("simulateSettleAll in process takes the network's own time if a block comes before its turn", async () => {
+    const { provider } = world.vault.connection;
+    const request = provider.request.bind(provider);
+    provider.request = async (call) => {
+      if (call.method === "hardhat_getAutomine") {
+        await request({ method: "evm_increaseTime", params: [100] });
+        await request({ method: "evm_mine" });
+      }
+      const answer: unknown = await request(call);
+      return answer;
+    };
+    const { status } = await world.vault.simulateSettleAll();
+    expect(status).to.equal("settled");
+  });
 
   it("simulateSettleAll in process leaves state, balances, nonces and blocks, whichever request fails or none", async () => {
     const { provider } = world.vault.connection;
