@@ -36,13 +36,13 @@ async function firstErrorOf(test: () => unknown): Promise<unknown> {
 }
 
 describe("matchers that nobody calls or awaits", () => {
-  const name = (): PromiseLike<unknown> =>
+  const nameOne = (): PromiseLike<unknown> =>
     // eslint-disable-next-line @typescript-eslint/unbound-method -- it is not called
     expect({}).to.have.settledRound as unknown as PromiseLike<unknown>;
   for (const [how, fail] of [
     // Nothing may be thrown elsewhere, too.
-    ["with", async () => await failureOf(name())],
-    ["without", async () => await firstErrorOf(() => void name())],
+    ["with", async () => await failureOf(nameOne())],
+    ["without", async () => await firstErrorOf(() => void nameOne())],
   ] as const) {
     it(`a matcher that is named and not called fails, ${how} await`, async () => {
       const { message, stack } = asRecord(await fail());
