@@ -65,10 +65,9 @@ describe("RoundGuard", () => {
 
   it("is recognised by its code, whoever its settler is, and nothing else is", () => {
     expect(settlerIn(guardCode())).to.equal(ZeroAddress);
-    expect(settlerIn(guardCode(ACCOUNT))?.toLowerCase()).to.equal(
-      ACCOUNT.toLowerCase(),
-    );
     const code = guardCode(ACCOUNT);
+    const written = `0x${code.slice(2).toUpperCase()}`;
+    expect(settlerIn(written)?.toLowerCase()).to.equal(ACCOUNT);
     for (const other of [
       "0x",
       code.slice(0, -2),

@@ -39,8 +39,9 @@ export class BareHost extends VaultClient implements VaultHost {
       gasPrice: "auto",
       ...(this.hardhat?.networkConfig ?? { type: "http" }),
     };
+    const { networkName } = this;
     // it is asked for nothing else
-    return { networkConfig } as unknown as VaultHost["connection"];
+    return { networkConfig, networkName } as unknown as VaultHost["connection"];
   }
   public get context(): VaultHost["context"] {
     const root = this.hardhat?.projectRoot;

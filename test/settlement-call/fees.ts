@@ -9,6 +9,9 @@ import {
   withMargin,
 } from "../../src/settlement-call/fees.js";
 import type { FeeLimits, GasPrice } from "../../src/settlement-call/fees.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import { codedError } from "../helpers/foreign-errors.js";
+import { answering } from "../helpers/recording-node.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
 
 const price = (current: bigint, highest: bigint, tip: bigint): GasPrice => ({
@@ -60,6 +63,14 @@ describe("resolveFees()", () => {
       expect(found).to.deep.equal(is);
     });
   }
+
+  it("takes no tip of its own if the node cannot be reached: VAULT_NETWORK_UNREACHABLE", async () => {
+    const asking = resolveFees(
+      answering(codedError("ECONNREFUSED")),
+      ...([{ gasPrice: "auto" }, { baseFeePerGas: 7n }] as const),
+    );
+    await expectVaultError(asking, "VAULT_NETWORK_UNREACHABLE");
+  });
 });
 
 describe("limitFees()", () => {

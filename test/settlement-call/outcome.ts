@@ -53,10 +53,10 @@ describe("what a round means for the status of a settlement", () => {
       undefined,
     ],
     [
-      "a round before its end is nothing to do with --if-expired",
+      "a round before its end is too early with --if-expired",
       open,
       { ifExpired: true, time: afterEnd - 1 },
-      "nothing-to-do",
+      "early",
     ],
     [
       "a round at its end is to be settled with --if-expired",
@@ -73,7 +73,8 @@ describe("what a round means for the status of a settlement", () => {
   ] as const) {
     it(title, () => {
       const all = { ifExpired: false, time: 0, ...terms };
-      expect(obstacleIn(round, all)?.status).to.equal(is);
+      const found = obstacleIn(round, all);
+      expect(found?.isEarly === true ? "early" : found?.status).to.equal(is);
     });
   }
 
@@ -104,7 +105,12 @@ describe("what a round means for the status of a settlement", () => {
       { ...next, settledAmount: next.settledAmount + 1n },
       "other",
     ],
-    ["the next one, settled meanwhile", next, settledRound(next), "other"],
+    [
+      "the next one, settled meanwhile",
+      next,
+      { ...next, settled: true },
+      "other",
+    ],
     ["not read before, then settled", undefined, settled, "unseen"],
     ["not read before, then open", undefined, open, "open"],
   ] as const) {
@@ -148,8 +154,18 @@ describe("explainRefusal(), of a guard", () => {
     ],
     ["RoundAlreadySettled", [], null, /^The round is settled already\.$/u],
     ["RoundNotEnded", [open.endTime], "VAULT_ROUND_NOT_ENDED", /2027-01-22/u],
-    ["RoundNotSettled", [], "VAULT_WOULD_NOT_SETTLE", /belong together/u],
-    ["NotSettler", [VAULT], "VAULT_NOT_SETTLER", new RegExp(SETTLER, "u")],
+    [
+      "RoundNotSettled",
+      [],
+      "VAULT_WOULD_NOT_SETTLE",
+      new RegExp(`${VAULT} and ${FACTORY} belong together`, "u"),
+    ],
+    [
+      "NotSettler",
+      [VAULT],
+      "VAULT_NOT_SETTLER",
+      new RegExp(`^${SETTLER} may not settle through the guard ${GUARD}`, "u"),
+    ],
     ["NestedCall", [], "VAULT_GUARD_REFUSED", /vault calls the guard again/u],
     ["PaymentRefused", [], "VAULT_GUARD_REFUSED", /does not take the native/u],
     [
@@ -165,6 +181,7 @@ describe("explainRefusal(), of a guard", () => {
       "VAULT_CALL_REVERTED",
       /^RoundAlreadySettled\(\)$/u,
     ],
+    ["FactoryReverted", [nested], "VAULT_CALL_REVERTED", /^RoundAlready/u],
   ] as const) {
     it(`${name} is ${String(code)}`, async () => {
       const host = new ScriptedNode().host();

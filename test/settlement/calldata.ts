@@ -35,15 +35,17 @@ describe("buildSettlement()", () => {
     expect(keeper.chain.count("eth_estimateGas")).to.equal(0);
   });
 
-  it("estimates the gas of a sender, at the block of the header", async () => {
+  it("calls as the sender with the gas of a block, and estimates its gas, both at the block of the header", async () => {
     expect(await buildSettlement(keeper.host(), SETTLER)).to.include({
       ...{ estimatedGas: 60_000n, refusal: null },
     });
-    const estimate = keeper.chain.asked.find(
-      ({ method }) => method === "eth_estimateGas",
+    const tries = keeper.chain.asked.filter(
+      ({ params: [call] }) => fieldsOf(call)["data"] === SETTLE,
     );
-    expect(estimate?.params).to.deep.equal([
-      ...[{ from: SETTLER, to: VAULT, data: SETTLE }, "0x5"],
+    const call = { from: SETTLER, to: VAULT, data: SETTLE };
+    expect(tries).to.deep.equal([
+      { method: "eth_call", params: [{ ...call, gas: "0x1c9c380" }, "0x5"] },
+      { method: "eth_estimateGas", params: [call, "0x5"] },
     ]);
   });
 
@@ -72,8 +74,17 @@ describe("buildSettlement()", () => {
     });
     const host = keeper.host();
     host.guard = GUARD;
-    // The scripted guard reverts, so no simulation shows its tokens.
-    const { to, data } = await buildSettlement(host, undefined, []);
+    // RoundAlreadySettled(). No simulation shows the tokens then.
+    chain.on("eth_call", async ([call], answer) => {
+      if (fieldsOf(call)["to"] === GUARD) {
+        const reverted = { code: 3, data: "0x11a92ea6" };
+        throw Object.assign(new Error("execution reverted"), reverted);
+      }
+      return await answer();
+    });
+    const built = await buildSettlement(host, undefined, []);
+    const { to, data, refusal } = built;
+    expect(refusal).to.equal("The round is settled already.");
     const { startTime, strikePrice } = OPEN_ROUND;
     expect(to).to.equal(GUARD);
     expect(parseGuarded(GUARD, data)).to.eql({

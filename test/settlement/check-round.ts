@@ -51,14 +51,15 @@ describe("roundChecker()", () => {
     });
   };
   /** The lens runs in a block later than the header's, and of its second. */
-  const seeLaterInSameSecond = (): void => {
+  const seeLaterInSameSecond = (change: typeof settledRound) => (): void => {
+    const time = 1_700_000_000 + keeper.chain.head;
     keeper.chain.on("eth_call", async ([, block], answer) => {
       if (block !== "latest") {
         return await answer();
       }
       await setImmediate();
-      keeper.chain.mine(settledRound);
-      return String(await answer()).replace(word(NEWEST + 1), word(NEWEST));
+      keeper.chain.mine(change);
+      return String(await answer()).replace(word(time + 1), word(time));
     });
   };
   const mine = (change: typeof settledRound) => (): void => {
@@ -85,8 +86,39 @@ describe("roundChecker()", () => {
     ],
     [
       "has one to a round settled in a later block of the same second",
-      seeLaterInSameSecond,
+      seeLaterInSameSecond(settledRound),
       {},
+      "nothing-to-do",
+    ],
+    [
+      "has one to a settled round, though a later block of the same second has the next one",
+      () => {
+        mine(settledRound)();
+        seeLaterInSameSecond(nextRound)();
+      },
+      {},
+      "nothing-to-do",
+    ],
+    [
+      "has one to a settled round, also if the newest block is old",
+      () => {
+        mine(settledRound)();
+        grow(999)();
+      },
+      {},
+      "nothing-to-do",
+    ],
+    [
+      "has one at an old block that is named, of before the round's end",
+      () => {
+        keeper.chain.rounds = keeper.chain.rounds.map((round) => ({
+          ...round,
+          endTime: BigInt(NEWEST + 1),
+        }));
+        mine((round) => round)();
+        grow(100)();
+      },
+      { at: 5, ifExpired: true },
       "nothing-to-do",
     ],
     [

@@ -15,6 +15,7 @@ import { expectVaultError } from "../helpers/assertions.js";
 import { speedUpTime } from "../helpers/deadlines.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { guardCode } from "../helpers/guard.js";
+import { hardhatError } from "../helpers/foreign-errors.js";
 import { connectionLost, useKeeper } from "../helpers/keeper.js";
 import { SETTLER } from "../helpers/scripted-contracts.js";
 
@@ -127,6 +128,29 @@ describe("deployGuard()", () => {
     expect(keeper.sends).to.equal(0);
   });
 
+  it("fails if the guard of another settler comes there meanwhile: VAULT_GUARD_NOT_DEPLOYED", async () => {
+    const confirm = (): void => {
+      codes[GUARD] = OTHERS;
+    };
+    const deploying = deploy({ isAsked: true, confirm });
+    await expectVaultError(deploying, "VAULT_GUARD_NOT_DEPLOYED");
+    expect(keeper.sends).to.equal(0);
+  });
+
+  it("finds its transaction, which the node refused and mined all the same, also if the first look fails", async () => {
+    const { chain } = keeper;
+    chain.on(SEND, async (_, answer) => {
+      codes[GUARD] = OURS;
+      await answer();
+      return refuse("no funds")();
+    });
+    chain.on("eth_getTransactionReceipt", async (_, answer, seen) =>
+      seen === 0 ? refuse("not now")() : await answer(),
+    );
+    expect((await deploy()).hash).to.equal(chain.mined[0]?.hash);
+    expect(hashes).to.eql([]);
+  });
+
   it("takes the guard of another transaction that comes first", async () => {
     keeper.chain.on(SEND, () => {
       codes[GUARD] = OURS;
@@ -185,6 +209,14 @@ describe("deployGuard()", () => {
       0,
     ],
     [
+      "the deployer makes nothing",
+      () => {
+        made = "0x";
+      },
+      /is not that of the CREATE2 deployer/u,
+      0,
+    ],
+    [
       "the deployment reverts",
       () => {
         keeper.chain.on("eth_estimateGas", refuse("execution reverted", 3));
@@ -198,6 +230,16 @@ describe("deployGuard()", () => {
         keeper.chain.on(SEND, refuse("no funds."));
       },
       /sending transaction 0x[0-9a-f]{64} failed: .*no funds/u,
+      1,
+    ],
+    [
+      "a plugin fails",
+      () => {
+        keeper.chain.on(SEND, () => {
+          throw hardhatError("HHE1");
+        });
+      },
+      /sending transaction 0x[0-9a-f]{64} failed: /u,
       1,
     ],
     [
@@ -246,6 +288,14 @@ describe("deployGuard()", () => {
       expect(keeper.sends).to.equal(Number(isAsked));
     });
   }
+
+  it("refuses while a transaction of its account is pending: VAULT_PENDING_TRANSACTIONS", async () => {
+    keeper.chain.on("eth_getTransactionCount", ([, tag]) =>
+      tag === "pending" ? "0x1" : "0x0",
+    );
+    await expectVaultError(deploy(), "VAULT_PENDING_TRANSACTIONS");
+    expect(keeper.sends).to.equal(0);
+  });
 
   it("refuses another chain than the configured one, also if the guard is there: VAULT_WRONG_CHAIN", async () => {
     codes[GUARD] = OURS;

@@ -1,6 +1,8 @@
 import { expect } from "chai";
 
+import { failedReading } from "../../src/client/failed-reading.js";
 import type { VaultSnapshot } from "../../src/client/snapshot.js";
+import { vaultError } from "../../src/errors.js";
 import type { Receipt } from "../../src/rpc/transactions.js";
 import {
   differencesByMoreThanTime,
@@ -61,6 +63,8 @@ const receipt: Receipt = minedReceipt;
 describe("findDifferences()", () => {
   const otherPrice = { ...priced, settledPrice: 8n };
   const price = difference("round", "settledPrice", 7n, 8n);
+  const unread = failedReading(vaultError("VAULT_NO_SENDER", { network: "x" }));
+  const filled = { ...pool, locked: 5n };
 
   for (const [title, seenBefore, seenAfter, mined, is] of [
     ["none if all readings are as previewed", before, after, receipt, []],
@@ -72,6 +76,22 @@ describe("findDifferences()", () => {
       null,
     ],
     ["null if the block before is not read", undefined, after, receipt, null],
+    [
+      "null if the round before is not read",
+      { ...before, round: unread },
+      after,
+      receipt,
+      null,
+    ],
+    [
+      "a field of two readings twice, also if the receipt has no status",
+      before,
+      { ...after, pools: { public: filled, private: filled } },
+      { ...receipt, succeeded: undefined },
+      ["public", "private"].map((name) =>
+        difference(`pools.${name}`, "locked", 1n, 5n),
+      ),
+    ],
     [
       "a value that is not as previewed, and one that was to stay",
       before,
@@ -163,6 +183,7 @@ describe("differencesByMoreThanTime()", () => {
   it("is null if time explains all, and the transfers are not known", async () => {
     execute(9n);
     expect(await find({}, { logs: null })).to.equal(null);
+    expect(await find({ transfers: null })).to.equal(null);
   });
 
   for (const [title, answer] of [

@@ -1,0 +1,40 @@
+import { expect } from "chai";
+
+import { findRoute } from "../../src/settlement-call/guarded.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import { codedError } from "../helpers/foreign-errors.js";
+import { guardCode } from "../helpers/guard.js";
+import { GUARD } from "../helpers/keeper.js";
+import { FACTORY, SETTLER, VAULT } from "../helpers/scripted-contracts.js";
+import { ScriptedNode } from "../helpers/scripted-node.js";
+
+describe("findRoute(), through a guard, of a round that is not given", () => {
+  /** The factory answers with that error. */
+  const find = async (error: Error) => {
+    const chain = new ScriptedNode();
+    chain.on("eth_getCode", () => guardCode());
+    chain.on("eth_call", () => {
+      throw error;
+    });
+    const host = chain.host();
+    host.guard = GUARD;
+    return await findRoute(host, SETTLER);
+  };
+
+  it("asks for the round of zeros if the factory reverts, so that the guard does, too", async () => {
+    const reverted = Object.assign(new Error("no"), { code: 3, data: "0x" });
+    expect(await find(reverted)).to.deep.equal({
+      ...{ from: SETTLER, vault: VAULT },
+      guard: {
+        ...{ address: GUARD, factory: FACTORY, tokens: [] },
+        ...{ round: { startTime: 0n, strikePrice: 0n } },
+        ...{ mustHaveEnded: false, mustSettle: true },
+      },
+    });
+  });
+
+  it("throws if the node cannot be reached: VAULT_NETWORK_UNREACHABLE", async () => {
+    const finding = find(codedError("ECONNREFUSED"));
+    await expectVaultError(finding, "VAULT_NETWORK_UNREACHABLE");
+  });
+});
