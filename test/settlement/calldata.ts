@@ -21,6 +21,9 @@ import { NOT_YET } from "../helpers/settlement-cases.js";
 
 describe("buildSettlement()", () => {
   const keeper = useKeeper();
+  const refuse = (): never => {
+    throw Object.assign(new Error("not now"), { code: -32_000 });
+  };
 
   it("builds the call from no sender, without an estimate, and needs only the vault's address", async () => {
     const { header, ...built } = await buildSettlement(
@@ -52,10 +55,11 @@ describe("buildSettlement()", () => {
   for (const [title, code, isContract] of [
     ["a contract", "0x60", true],
     ["an account that delegates", `0xef0100${"11".repeat(20)}`, false],
+    ["an account whose code the node does not return", undefined, false],
   ] as const) {
     it(`takes ${title} for one that another account sends for: ${isContract}`, async () => {
       keeper.chain.on("eth_getCode", async ([address], answer) =>
-        address === SETTLER ? code : await answer(),
+        address === SETTLER ? (code ?? refuse()) : await answer(),
       );
       expect(await buildSettlement(keeper.host(), SETTLER)).to.include({
         isContract,

@@ -198,6 +198,12 @@ const table: Readonly<
         /nothing was sent/u,
       ],
       [
+        `is stopped then by ${unreachable.code} if that is why`,
+        { ...refusedRound(unreachable), isOver },
+        end({ kind: "stopped", status: "refused", code: unreachable.code }),
+        /nothing was sent/u,
+      ],
+      [
         "is followed, not stopped, if another process has sent it",
         { ...unknown, round: changed, wasSeen: true },
         end({ kind: "dropped" }),
@@ -302,6 +308,18 @@ const table: Readonly<
         "waits for the confirmations of the transaction that used its nonce",
         { plan: { confirmations: 12 }, ...usedByOther, head: 16 },
         wait,
+      ],
+      [
+        "stays open if the time is over before those",
+        {
+          ...usedByOther,
+          wasSeen: true,
+          plan: { confirmations: 12 },
+          head: 16,
+          isOver,
+        },
+        staysOpen,
+        /used its nonce, with 11 of 12 confirmations\.$/u,
       ],
       [
         "is replaced by that transaction, with its confirmations",
@@ -479,6 +497,12 @@ const table: Readonly<
         { ...pending, ...tried(forbidden), isOver },
         staysOpen,
         /it waits in the node's pool; 1 wei allowed\.$/u,
+      ],
+      [
+        "names no problem then if the higher fee was signed",
+        { ...pending, ...tried(made), isOver },
+        staysOpen,
+        /it waits in the node's pool\.$/u,
       ],
     ],
   },

@@ -13,6 +13,7 @@ import { deployTestGuard, guardCode } from "../helpers/guard.js";
 import { startKeeper } from "../helpers/keeper-on-node.js";
 import type { KeeperWithNode } from "../helpers/keeper-on-node.js";
 import { GUARD, useKeeper } from "../helpers/keeper.js";
+import { OPEN_ROUND } from "../helpers/scripted-contracts.js";
 import { deploySettlingVault } from "../helpers/settling-vaults.js";
 import type { SettlingVaultName } from "../helpers/settling-vaults.js";
 import { mined } from "../helpers/transactions.js";
@@ -235,26 +236,41 @@ describe("a settlement through a guard", () => {
 
 describe("a guard on a node that cannot simulate", () => {
   const keeper = useKeeper();
+  const demanding = { ifExpired: true, partial: true, tokens: [GUARD] };
 
-  it("has nothing to do, and sends nothing, if it finds the round settled", async () => {
-    const { chain } = keeper;
-    chain.overrides = false;
-    chain.on("eth_getCode", async ([address], original) =>
-      address === GUARD ? guardCode() : await original(),
-    );
-    chain.on("eth_call", async ([call], original) => {
-      if (fieldsOf(call)["to"] !== GUARD) {
-        return await original();
-      }
-      const data = guardAbi.encodeErrorResult("RoundAlreadySettled");
-      throw Object.assign(new Error("execution reverted"), { code: 3, data });
+  for (const [error, values, options, says] of [
+    ["RoundAlreadySettled", [], { tokens: [] }, /settled by somebody else/u],
+    ["RoundNotEnded", [7n], demanding, /^The round has not ended yet/u],
+  ] as const) {
+    it(`has nothing to do, and sends nothing, if it reverts with ${error}, called with ${Object.keys(options).join()}`, async () => {
+      const { chain } = keeper;
+      let called: unknown;
+      chain.overrides = false;
+      chain.on("eth_getCode", async ([address], original) =>
+        address === GUARD ? guardCode() : await original(),
+      );
+      chain.on("eth_call", async ([call], original) => {
+        if (fieldsOf(call)["to"] !== GUARD) {
+          return await original();
+        }
+        called = fieldsOf(call)["data"];
+        const data = guardAbi.encodeErrorResult(error, values);
+        throw Object.assign(new Error("execution reverted"), { code: 3, data });
+      });
+      const host = keeper.host();
+      host.guard = GUARD;
+      chain.rounds[5] = { ...OPEN_ROUND, endTime: 1n };
+      const { settlement } = await keeper.end(options, host);
+      expect(settlement).to.include({
+        ...{ status: "nothing-to-do", code: null, guard: GUARD, hash: null },
+      });
+      expect(settlement.reason).to.match(says);
+      const isDemanding = options === demanding;
+      expect(parseGuarded(GUARD, String(called))?.guard).to.deep.include({
+        ...{ mustHaveEnded: isDemanding, mustSettle: !isDemanding },
+        tokens: options.tokens,
+      });
+      expect(keeper.sends).to.equal(0);
     });
-    const host = keeper.host();
-    host.guard = GUARD;
-    const { settlement } = await keeper.end({}, host);
-    expect(settlement).to.include({
-      ...{ status: "nothing-to-do", code: null, guard: GUARD, hash: null },
-    });
-    expect(keeper.sends).to.equal(0);
-  });
+  }
 });

@@ -1,6 +1,10 @@
 import { expect } from "chai";
 
-import { defaultConfirmations } from "../../src/settlement/options.js";
+import {
+  defaultConfirmations,
+  parseFeeLimits,
+  parseOptions,
+} from "../../src/settlement/options.js";
 import type { SettleAllOptions } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { itSettles, remote, useKeeper } from "../helpers/keeper.js";
@@ -51,6 +55,34 @@ describe("options of settleAll", () => {
       expect(defaultConfirmations(host, kind)).to.equal(confirmations);
     });
   }
+
+  for (const [type, pollingInterval, timeoutMs, pollingIntervalMs, first] of [
+    ["http", undefined, 300_000, 1_000, 100],
+    ["http", 50, 300_000, 50, 50],
+    ["edr-simulated", undefined, 10_000, 50, 0],
+  ] as const) {
+    it(`settleAll (${type}) takes ${timeoutMs} ms, with a check after ${first} ms and then every ${pollingIntervalMs}`, () => {
+      const parsed = parseOptions(keeper.host({ type }), { pollingInterval });
+      expect(parsed).to.include({
+        ...{ timeoutMs, pollingIntervalMs, firstCheckAfterMs: first },
+        ...{ ifExpired: false, partial: false, replacement: undefined },
+      });
+    });
+  }
+
+  it("maxFeePerGas may equal the limit of the configuration, and keeps that of the tip", () => {
+    const vault = { maxFeePerGasLimit: 9n, maxPriorityFeePerGasLimit: 2n };
+    const limits = parseFeeLimits(keeper.host({ vault }), { maxFeePerGas: 9n });
+    expect(limits).to.deep.equal({
+      maxFeePerGas: { wei: 9n, setting: "maxFeePerGas" },
+      maxPriorityFeePerGas: {
+        ...{
+          wei: 2n,
+          setting: "networks.scripted.vault.maxPriorityFeePerGasLimit",
+        },
+      },
+    });
+  });
 
   itSettles(keeper, [
     {

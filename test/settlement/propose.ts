@@ -12,6 +12,7 @@ import { expectVaultError } from "../helpers/assertions.js";
 import { fieldsOf, listOf } from "../helpers/fields.js";
 import { GUARD, itSettles, remote, useKeeper } from "../helpers/keeper.js";
 import type { Keeper } from "../helpers/keeper.js";
+import { HASH, OTHER_HASH } from "../helpers/names.js";
 import {
   VAULT,
   FACTORY as TOKEN,
@@ -153,6 +154,7 @@ describe("the proposal of settleAll", () => {
       then: ({ events: [first] }) => {
         expect(first).to.have.deep.nested.include({
           "preflight.gas": 75_000n,
+          "preflight.chainTime": 1_700_000_006,
           "preflight.preview": null,
           "preflight.tokens": new Map(),
         });
@@ -247,28 +249,72 @@ describe("the proposal of settleAll", () => {
       network: { vault: { maxFeePerGasLimit: 9n }, ...remote },
       is: "settled",
       then: async (on) => {
+        expect(on.events[0]).to.have.deep.nested.include({
+          ...{ "preflight.cost": 93_750n * 8n },
+          "preflight.maxCost": 93_750n * 9n,
+        });
         const { transactions } = await on.journal(".finished");
         expect(transactions).to.have.deep.nested.property("[0].fees", {
           ...{ maxFeePerGas: "9", maxPriorityFeePerGas: "1" },
         });
       },
     },
-    {
-      title: "warns of a fee for the data on a chain of the OP stack",
-      given: ({ chain }) => {
-        chain.on("eth_getCode", async ([address], answer) =>
-          String(address).startsWith("0x4200") ? "0x60" : await answer(),
-        );
+    ...(
+      [
+        ["warns of a fee for the data on a chain of the OP stack", "0x60", 1],
+        ["settles if it is not known whether the chain is one", undefined, 0],
+      ] as const
+    ).map(([title, code, count]) => ({
+      title,
+      given: ({ chain }: Keeper) => {
+        chain.on("eth_getCode", async ([address], answer) => {
+          if (!String(address).startsWith("0x4200")) {
+            return await answer();
+          }
+          if (code === undefined) {
+            throw new Error("not now");
+          }
+          return code;
+        });
       },
       options: yes,
-      is: "settled",
-      then: ({ events: [first] }) => {
+      is: "settled" as const,
+      then: ({ events: [first] }: Keeper) => {
+        const warnings = "preflight.warnings";
         expect(first)
-          .to.have.nested.property("preflight.warnings[0]")
-          .that.includes("fee for the transaction's data");
+          .to.have.nested.property(warnings)
+          .that.has.lengthOf(count);
+        if (count === 1) {
+          expect(first)
+            .to.have.nested.property(`${warnings}[0]`)
+            .that.includes("fee for the transaction's data");
+        }
       },
-    },
+    })),
   ]);
+
+  const network = "networks.scripted.vault";
+  const usdc = `${network}.instances.usdc`;
+  for (const [source, factory, isWarned] of [
+    [`${usdc}.contracts.vault`, `${network}.contracts.vaultFactory`, true],
+    [`${usdc}.contracts.vault`, `${usdc}.contracts.vaultFactory`, false],
+    [`${network}.contracts.vault`, `${network}.contracts.vaultFactory`, false],
+  ]) {
+    it(`${isWarned ? "warns" : "does not warn"} if the vault is from ${source}, and the factory from ${factory}`, async () => {
+      const host = keeper.host();
+      const addressOf = async (role: string) =>
+        await Promise.resolve(
+          role === "vault"
+            ? { address: VAULT, source }
+            : { address: TOKEN, source: factory },
+        );
+      Object.defineProperty(host, "addressOf", { value: addressOf });
+      await keeper.end(yes, host);
+      expect(keeper.events[0])
+        .to.have.nested.property("preflight.warnings")
+        .that.has.lengthOf(Number(isWarned));
+    });
+  }
 
   /** Without `eth_simulateV1`, and with a fork that ends so. */
   const forkEnds = async (problem: VaultError): Promise<SettlementResult> => {
@@ -287,6 +333,12 @@ describe("the proposal of settleAll", () => {
     vaultError("VAULT_FORK_NETWORK_TAKEN", { network: "scripted" }),
     vaultError("VAULT_ENGINE_UNAVAILABLE", {
       ...{ network: "scripted", engine: "fork", problem: "no" },
+    }),
+    vaultError("VAULT_FORK_REORGED", {
+      ...{ network: "scripted", block: 5, expected: HASH, found: OTHER_HASH },
+    }),
+    vaultError("VAULT_RPC_ERROR", {
+      ...{ network: "scripted", method: "eth_getProof", problem: "no" },
     }),
   ]) {
     it(`is a plain call if a fork ends with ${problem.code}`, async () => {

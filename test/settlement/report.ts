@@ -128,6 +128,28 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
       is: settled,
     })),
     {
+      title: "is settled if its receipt has no status",
+      receipt: { succeeded: undefined },
+      is: settled,
+    },
+    {
+      title: "is settled if the node that is asked first lacks its block",
+      node: () => {
+        let misses = 1;
+        chain.on("eth_call", async (params, answer) => {
+          if (params[1] === "0x6" && misses > 0) {
+            misses -= 1;
+            throw new Error("header not found");
+          }
+          if (typeof params[1] === "object") {
+            throw Object.assign(new Error("no hashes"), { code: -32_602 });
+          }
+          return await answer();
+        });
+      },
+      is: settled,
+    },
+    {
       title: "is settled by the transaction that opened the next round",
       blocks: [[ours, { ...toVault, to: unsigned.from }]],
       leaves: NEXT,
@@ -195,7 +217,6 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
   "a transaction whose state the node lacks": [
     {
       title: "is settled if the newest block has the same round",
-      blocks: [[ours], nothing],
       node: forgets(6),
       is: { ...settled, after: SETTLED },
     },
@@ -237,6 +258,20 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
           if (tag === "latest") {
             chain.reorganise(6);
           }
+          return await answer();
+        });
+      },
+      ...unread,
+    },
+    {
+      title:
+        "is open if its block is replaced while a node that takes no hashes is read",
+      node: () => {
+        chain.on("eth_call", async (params, answer) => {
+          if (typeof params[1] === "object") {
+            throw Object.assign(new Error("no hashes"), { code: -32_602 });
+          }
+          chain.reorganise(6);
           return await answer();
         });
       },
@@ -315,6 +350,31 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
       blocks: [[ours, toVault]],
       leaves: NEXT,
       is: settled,
+    },
+    {
+      title: "is settled, though the state of the block before is gone",
+      isGuarded: true,
+      leaves: NEXT,
+      node: forgets(5),
+      is: { ...settled, after: NEXT },
+    },
+    {
+      title:
+        "is reverted in the guard's words, which claim no more than it did",
+      isGuarded: true,
+      receipt: { succeeded: false },
+      node: () => {
+        chain.on("eth_call", async ([call], answer) => {
+          if (fieldsOf(call)["to"] !== GUARD) {
+            return await answer();
+          }
+          // RoundNotSettled()
+          const data = "0x4704860a";
+          throw Object.assign(new Error("reverted"), { code: 3, data });
+        });
+      },
+      is: { status: "reverted", code: "VAULT_WOULD_NOT_SETTLE" },
+      says: /^The guard reverted it, so nothing changed\. .* pass the option `partial`\.$/u,
     },
     {
       title: "is open if the node shows the round open in its block",

@@ -266,7 +266,9 @@ describe("settleAll with resume", () => {
         on.chain.mine(settledRound);
       },
       options: resume,
-      is: { status: "nothing-to-do", after: null, hashes: [] },
+      is: {
+        ...{ status: "nothing-to-do", after: null, hashes: [], blockNumber: 6 },
+      },
       says: [
         "finished: settled in block 6",
         "the current round still, settled",

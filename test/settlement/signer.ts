@@ -12,7 +12,11 @@ import {
 import type { Signer } from "../../src/settlement/signer.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { speedUpTime } from "../helpers/deadlines.js";
-import { hardhatError } from "../helpers/foreign-errors.js";
+import {
+  StatusError,
+  codedError,
+  hardhatError,
+} from "../helpers/foreign-errors.js";
 import { OTHER_KEY, keyOf, remote, unsigned } from "../helpers/keeper.js";
 import type { NetworkChanges } from "../helpers/keeper.js";
 import { KEY, SETTLER } from "../helpers/scripted-contracts.js";
@@ -93,10 +97,15 @@ describe("the account that settles", () => {
     });
   }
 
-  it("is any account in process, which does not sign here", async () => {
-    const signer = await resolve({ type: "edr-simulated" }, STRANGER);
-    expect(signer).to.deep.equal({ address: STRANGER, kind: "in-process" });
-  });
+  for (const [from, given] of [
+    [SETTLER, STRANGER],
+    [STRANGER, undefined],
+  ] as const) {
+    it(`is any account in process, which does not sign here, ${given === undefined ? "by from" : "given"}`, async () => {
+      const signer = await resolve({ type: "edr-simulated", from }, given);
+      expect(signer).to.deep.equal({ address: STRANGER, kind: "in-process" });
+    });
+  }
 
   for (const [code, network, given, accounts, says] of [
     ["VAULT_UNKNOWN_SIGNER", both, STRANGER, [SETTLER], SETTLER],
@@ -180,6 +189,19 @@ describe("the account that settles", () => {
       }
     });
   }
+
+  it("has no nonce if the node cannot be reached: VAULT_NETWORK_UNREACHABLE", async () => {
+    node.on("eth_getTransactionCount", ([, tag]) => {
+      if (tag === "pending") {
+        return "0x0";
+      }
+      throw codedError("ECONNREFUSED");
+    });
+    const signer = { address: SETTLER, kind: "remote" } as const;
+    const finding = findFreeNonce(rpc, signer, 5);
+    await expectVaultError(finding, "VAULT_NETWORK_UNREACHABLE");
+  });
+
   const find = async (network: NetworkChanges = remote): Promise<string> =>
     await findSender(rpc, configOf(network));
 
@@ -189,19 +211,25 @@ describe("the account that settles", () => {
   });
 
   it("findSender() returns the first account, which a client asks for once", async () => {
+    node.on("eth_accounts", () => [SETTLER, STRANGER]);
     expect([await find(), await find()]).to.deep.equal([SETTLER, SETTLER]);
     expect(node.count("eth_accounts")).to.equal(1);
   });
 
   for (const [code, what, error] of [
     ["VAULT_NO_SENDER", "no account", undefined],
-    ["VAULT_NO_SENDER", "no list", { code: -32_601 }],
-    ["VAULT_NETWORK_UNREACHABLE", "no answer", { code: "ECONNRESET" }],
+    [
+      "VAULT_NO_SENDER",
+      "no list",
+      Object.assign(new Error("no"), { code: -32_601 }),
+    ],
+    ["VAULT_NO_SENDER", "a gateway that forbids it", new StatusError(403)],
+    ["VAULT_NETWORK_UNREACHABLE", "no answer", codedError("ECONNRESET")],
   ] as const) {
     it(`findSender() throws ${code} if the node has ${what}`, async () => {
       node.on("eth_accounts", () => {
         if (error !== undefined) {
-          throw Object.assign(new Error("no"), error);
+          throw error;
         }
         return [];
       });

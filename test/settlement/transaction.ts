@@ -4,12 +4,13 @@ import type { Transaction } from "ethers";
 
 import {
   isSignedAs,
+  newestOf,
   sign,
   toRpcTransaction,
 } from "../../src/settlement/transaction.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { codedError } from "../helpers/foreign-errors.js";
-import { OTHER_KEY, unsigned } from "../helpers/keeper.js";
+import { OTHER_KEY, sent, unsigned } from "../helpers/keeper.js";
 import { HASH } from "../helpers/names.js";
 import { answering, recording } from "../helpers/recording-node.js";
 import { KEY, SETTLER } from "../helpers/scripted-contracts.js";
@@ -26,9 +27,11 @@ const signedBy = async (key: string, fees: object, type = 2): Promise<string> =>
 describe("a transaction of a settlement", () => {
   let raw: string;
   let foreign: string;
+  let otherNonce: string;
   before(async () => {
     raw = await signedBy(KEY, eip1559);
     foreign = await signedBy(OTHER_KEY, eip1559);
+    otherNonce = await signedBy(KEY, { ...eip1559, nonce: 1 });
   });
   const remote = { address: SETTLER, kind: "remote" } as const;
   const byNode = async (answer: unknown): Promise<unknown> =>
@@ -37,7 +40,7 @@ describe("a transaction of a settlement", () => {
   for (const [title, is, bytes, changes] of [
     ["its own", true, () => raw, {}],
     ["of another hash", false, () => raw, { hash: HASH }],
-    ["of another nonce", false, () => raw, { nonce: 1 }],
+    ["of another nonce", false, () => otherNonce, {}],
     ["of another account", false, () => foreign, {}],
     ["none at all", false, () => "0x02ffff", {}],
   ] as const) {
@@ -83,6 +86,7 @@ describe("a transaction of a settlement", () => {
     ["null", () => null],
     ["an object with a number", () => ({ raw: 7 })],
     ["the bytes of another account", () => ({ raw: foreign })],
+    ["the bytes of another nonce", () => otherNonce],
     ["an error", () => new Error("nope")],
   ] as const) {
     it(`stays unsigned if the node returns ${title}`, async () => {
@@ -95,6 +99,14 @@ describe("a transaction of a settlement", () => {
       byNode(codedError("ECONNREFUSED")),
       "VAULT_NETWORK_UNREACHABLE",
     );
+  });
+
+  it("is the newest of its nonce, but for a cancellation, which stays the one that counts", () => {
+    const raised = { ...sent, gas: 2n };
+    const cancellation = { ...sent, kind: "cancellation" } as const;
+    expect(newestOf({ transactions: [sent, raised] })).to.equal(raised);
+    const transactions = [sent, cancellation, raised] as const;
+    expect(newestOf({ transactions })).to.equal(cancellation);
   });
 
   it("is left to Hardhat in process", async () => {

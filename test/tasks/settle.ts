@@ -84,6 +84,13 @@ describe("vault settle", () => {
     });
   }
 
+  it("settle does not print how to continue in process, where it cannot be", async () => {
+    const network = { type: "edr-simulated" };
+    const { said, ok } = await run({ yes: true }, { network });
+    expect(ok).to.equal(true);
+    expect(said).to.include("Transaction").and.not.include(HINT);
+  });
+
   it("settle --resume asks nothing, and does not print how to continue", async () => {
     const { hash } = await keeper.interrupt();
     const options = { resume: true };
@@ -171,7 +178,7 @@ describe("vault settle", () => {
     it(`settle asks "${question}" ${title}, with a warning unless the round has ended, and sends nothing after a no`, async () => {
       keeper.chain.makeDevelopmentNode();
       prepare();
-      const asked = await run({}, { answer: false });
+      const asked = await run({ json: true }, { answer: false });
       const { questions, settlement, ok, said } = asked;
       expect(questions).to.deep.equal([question]);
       expect(said.includes("WARNING")).to.equal(question !== ended);
