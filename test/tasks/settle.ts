@@ -84,13 +84,6 @@ describe("vault settle", () => {
     });
   }
 
-  it("settle does not print how to continue in process, where it cannot be", async () => {
-    const network = { type: "edr-simulated" };
-    const { said, ok } = await run({ yes: true }, { network });
-    expect(ok).to.equal(true);
-    expect(said).to.include("Transaction").and.not.include(HINT);
-  });
-
   it("settle --resume asks nothing, and does not print how to continue", async () => {
     const { hash } = await keeper.interrupt();
     const options = { resume: true };
