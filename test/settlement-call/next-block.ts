@@ -15,7 +15,7 @@ describe("chooseNextBlock()", () => {
   const HEAD = 1_700_000_005;
   const END = OPEN_ROUND.endTime;
   const choose = async (
-    block: number | string | undefined,
+    block: number | "latest" | undefined,
     time: string | bigint | undefined,
     endTime = END,
   ) => {

@@ -34,8 +34,8 @@ describe("the account that a settlement is tried as", () => {
     const chain = new ScriptedNode();
     chain.on("eth_accounts", answer);
     // A connection for reading is opened without the accounts.
-    const connected = { type: "http", accounts: "remote", from };
-    const host = chain.host({ networkConfig: connected });
+    const connected = { accounts: "remote", from };
+    const host = chain.host({ settings: connected });
     const networks = { scripted: { type: "http", accounts } };
     Object.defineProperty(host, "context", { value: { config: { networks } } });
     return await findSettler(host, given);
@@ -66,7 +66,7 @@ describe("the account that a settlement is tried as", () => {
 describe("findIfSettleable()", () => {
   const settler = { address: SETTLER, isKnown: true };
   const readings = { round: OPEN_ROUND, volume: 1n };
-  const located = { address: VAULT, source: "a test" };
+  const located = { address: GUARD, source: "a test" };
   const absent = failedReading(noCode("vault", located, "scripted"));
   const reverted = failedReading(
     vaultError("VAULT_CALL_REVERTED", {
