@@ -299,7 +299,7 @@ describe("the proposal of settleAll", () => {
     [`${usdc}.contracts.vault`, `${network}.contracts.vaultFactory`, true],
     [`${usdc}.contracts.vault`, `${usdc}.contracts.vaultFactory`, false],
     [`${network}.contracts.vault`, `${network}.contracts.vaultFactory`, false],
-  ]) {
+  ] as const) {
     it(`${isWarned ? "warns" : "does not warn"} if the vault is from ${source}, and the factory from ${factory}`, async () => {
       const host = keeper.host();
       const addressOf = async (role: string) =>

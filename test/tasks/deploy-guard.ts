@@ -14,8 +14,9 @@ import type { NetworkSettings } from "../helpers/hre.js";
 import { useKeeper } from "../helpers/keeper.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import { parseDocument, runTyped } from "../helpers/run-vault-task.js";
-import { KeptOutput } from "../helpers/screens.js";
+import { KeptOutput, linesOf } from "../helpers/screens.js";
 import { handlerOf } from "../helpers/scripted-node.js";
+import { squeezed } from "../helpers/use-tasks.js";
 import { devKey } from "../helpers/world.js";
 
 const KEY = devKey(0);
@@ -92,20 +93,31 @@ describe("vault deploy-guard", () => {
         return await Promise.resolve(answer);
       };
       const args = parseOptions(deployGuardTask.options, { settler }, hre);
-      const work = deploy(vault, args, { ask, err: new KeptOutput() });
-      await (answer ? work : expectVaultError(work, "VAULT_NOT_CONFIRMED"));
-      return { found: await settlerAt(guardAddressOf(settler)), asked };
+      const err = new KeptOutput();
+      const given = { ...args, instance: "us\u001bdc" };
+      const work = deploy(vault, given, { ask, err });
+      const lines = answer
+        ? linesOf((await work).blocks)
+        : [(await expectVaultError(work, "VAULT_NOT_CONFIRMED")).code];
+      const found = await settlerAt(guardAddressOf(settler));
+      return { found, asked, lines, said: squeezed(err.text) };
     };
 
     it("deploy-guard asks, and sends nothing after a no", async () => {
-      const { found, asked } = await answering(addressAt(4), false);
+      const { found, asked, said } = await answering(addressAt(4), false);
+      const [, cost, most] =
+        /Cost · (\S+)\s.* at most (\S+)/su.exec(said) ?? [];
+      expect(Number(most)).to.be.above(Number(cost));
       expect(found).to.equal(undefined);
       expect(asked).to.deep.equal(["Deploy this guard now?"]);
     });
 
     it("deploy-guard deploys after a yes", async () => {
-      const { found } = await answering(addressAt(4), true);
+      const { found, lines } = await answering(addressAt(4), true);
       expect(found).to.equal(addressAt(4));
+      expect(lines).to.include(
+        "Put this into networks.live.vault.instances.us\\u{1b}dc of the configuration:",
+      );
     });
 
     it("deploy-guard --yes asks nobody, and sends nothing far above recent prices: VAULT_FEE_UNUSUAL", async () => {

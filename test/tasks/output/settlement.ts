@@ -5,9 +5,12 @@ import type {
   SettlementEvent,
   SettlementPreflight,
 } from "../../../src/settlement/types.js";
+import { NO_ROUND } from "../../../src/protocol/round.js";
 import {
   describeEvent,
+  earlyWarning,
   preflightBlocks,
+  replacementBlocks,
   settlementBlocks,
 } from "../../../tasks/output/settlement.js";
 import { OPEN_ROUND } from "../../helpers/scripted-contracts.js";
@@ -95,6 +98,34 @@ describe("the screen before a settlement", () => {
       expect(asked(preflight)).to.include(line);
     });
   }
+
+  it("settle shows no effect of a simulation that reverts, nor that there is none", () => {
+    const preview = { ...simulated, status: "reverted" } as const;
+    const shown = asked({ ...reverting, preview }).join("\n");
+    expect(shown).to.not.include("No reading changes");
+  });
+
+  it("settle warns that there is no round yet", () => {
+    const round = { ...OPEN_ROUND, endTime: 0n };
+    const warning = linesOf([earlyWarning({ ...before, round })]);
+    expect(warning).to.deep.equal([`<bad>WARNING: ${NO_ROUND}</>`]);
+  });
+
+  it("settle --resume --bump shows the cost until now, and then", () => {
+    const replaced = {
+      ...{ chainId: 5, from: SENDER, nonce: 3, hash: null },
+      ...{ earlierMaxCost: 10n ** 18n, cost: 2n * 10n ** 18n },
+      maxCost: 3n * 10n ** 18n,
+    };
+    expect(
+      linesOf(replacementBlocks(replaced, "li\u001bve", 5)).slice(1),
+    ).to.eql([
+      "Network · li\\u{1b}ve (chain 5)",
+      `Account · ${SENDER}, nonce 3`,
+      "Cost until now · 1 · native currency, at most",
+      "Cost then · 2 · native currency; at most 3",
+    ]);
+  });
 });
 
 const settlement: Settlement = {
@@ -170,7 +201,8 @@ describe("the screen after a settlement", () => {
       ...{ status: "refused", code: "VAULT_SETTLEMENT_NEEDED", hash: null },
       ...{ blockNumber: null, gasUsed: null },
     };
-    expect(ended(needed).slice(1)).to.deep.equal([
+    expect(ended(needed)).to.deep.equal([
+      "Settlement · live (chain 5), block 12, 2023-11-14T22:13:20Z",
       "Outcome · <warn>Settlement needed</>",
     ]);
   });
