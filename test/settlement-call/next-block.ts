@@ -30,7 +30,7 @@ describe("chooseNextBlock()", () => {
     ["the next second after a block", 4, undefined, 5, HEAD],
     ["an hour after a block", 4, "+1h", 5, HEAD + 3_599],
     ["a time", undefined, "1700000099", 6, 1_700_000_099],
-    ["the end of the round at a block", 4, "end", 5, Number(END)],
+    ["the end of the round at a block", 4, "end", 5, Number(END), HEAD + 9],
     ["the end of the newest round", undefined, "end", 6, HEAD + 9, HEAD + 9],
     ["its own time at that end", undefined, "end", 6, HEAD + 1, HEAD],
   ] as const) {

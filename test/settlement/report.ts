@@ -134,6 +134,7 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     },
     {
       title: "is settled if the node that is asked first lacks its block",
+      blocks: [[ours], nextRound],
       node: () => {
         let misses = 1;
         chain.on("eth_call", async (params, answer) => {

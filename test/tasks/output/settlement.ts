@@ -1,6 +1,7 @@
 import { expect } from "chai";
 
 import type {
+  ReplacementPreflight,
   Settlement,
   SettlementEvent,
   SettlementPreflight,
@@ -112,7 +113,7 @@ describe("the screen before a settlement", () => {
   });
 
   it("settle --resume --bump shows the cost until now, and then", () => {
-    const replaced = {
+    const replaced: ReplacementPreflight = {
       ...{ chainId: 5, from: SENDER, nonce: 3, hash: null },
       ...{ earlierMaxCost: 10n ** 18n, cost: 2n * 10n ** 18n },
       maxCost: 3n * 10n ** 18n,
