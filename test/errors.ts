@@ -15,6 +15,15 @@ import type { VaultErrorCode } from "../src/errors.js";
 import { vaultTasks } from "../tasks/index.js";
 import { expectVaultError } from "./helpers/assertions.js";
 
+/** They end a settlement as refused, though nothing in their fix tells that nothing was sent. */
+const refusing: readonly string[] = [
+  "VAULT_NO_SIGNER",
+  "VAULT_NOT_SETTLER",
+  "VAULT_ROUND_CHANGED",
+  "VAULT_CANNOT_REPLACE",
+  "VAULT_SETTLEMENT_LOST",
+] satisfies VaultErrorCode[];
+
 /** Only tasks throw these, about their own options. */
 const ofTasks: readonly string[] = [
   "VAULT_TOKEN_DECIMALS_NOT_CONFIGURED",
@@ -26,7 +35,7 @@ describe("errors", () => {
     Object.entries(errors).map(([code, texts]) => ({ kind, code, ...texts })),
   );
   for (const { kind, code, text, fix } of all) {
-    it(`${code} has a text and a fix, with every argument in the message`, () => {
+    it(`${code} has a text and a fix, with every argument in the message, and refuses a settlement only if nothing was sent`, () => {
       expect(code).to.match(/^VAULT_[A-Z0-9_]+$/u);
       expect(fix).to.match(/[.}]$/u);
       expect(text).to.match(/[.}]$/u);
@@ -45,6 +54,9 @@ describe("errors", () => {
         Object.fromEntries(tags.map((tag) => [tag, `<${tag}>`])),
       );
       expect(error.kind).to.equal(kind);
+      expect(refusesSettlement(error)).to.equal(
+        fix.includes("Nothing was sent") || refusing.includes(code),
+      );
       expect(error.message).to.equal(`${error.shortMessage} ${error.fix}`);
       expect(error.message).to.not.match(/[{}]/u);
       for (const tag of tags) {
@@ -119,12 +131,14 @@ describe("errors", () => {
   });
 
   it("an error shows a value in the words of its text, and has it as given in its details", () => {
-    const { message, details } = vaultError("VAULT_INVALID_BLOCK", {
+    const error = vaultError("VAULT_INVALID_BLOCK", {
       where: "--block",
       value: { value: "0x5", shown: '"0x5" (a text)' },
     });
-    expect(message).to.contain('--block is not a block: "0x5" (a text).');
-    expect(details).to.deep.equal({ where: "--block", value: "0x5" });
+    for (const { shortMessage } of [error, textsForCommandLine(error)]) {
+      expect(shortMessage).to.equal('--block is not a block: "0x5" (a text).');
+    }
+    expect(error.details).to.deep.equal({ where: "--block", value: "0x5" });
   });
 
   it("a sentence ends with one full stop, and without a blank before it", () => {
@@ -157,20 +171,15 @@ describe("errors", () => {
     expect(textsForCommandLine(needed).fix).to.contain("vault settle`");
   });
 
-  it("an error refuses a settlement by its code, also that of another copy of the package", () => {
+  it("an error of another copy of the package refuses a settlement by its code, and no other error does", () => {
     const twin = {
       [Symbol.for("hardhat-vault.VaultError")]: {},
       code: "VAULT_NOT_CONFIRMED",
     };
-    const timeout = { network: "live", method: "eth_call" };
-    expect(
-      [
-        vaultError("VAULT_NOT_CONFIRMED", {}),
-        twin,
-        vaultError("VAULT_RPC_TIMEOUT", timeout),
-        new Error("no"),
-      ].map(refusesSettlement),
-    ).to.deep.equal([true, true, false, false]);
+    expect([twin, new Error("no")].map(refusesSettlement)).to.deep.equal([
+      true,
+      false,
+    ]);
   });
 
   it("fallbackTo() returns its value for an expected error only", async () => {

@@ -52,7 +52,7 @@ describe("escaped text", () => {
   });
 
   it("invisible characters are shown as escapes", () => {
-    const invisible = "\u3164\u115f\uffa0\u2800\u{e0100}\u034f\u200b";
+    const invisible = "\u3164\u115f\uffa0\u2800\u{e0100}\u034f\u200b\ufffb";
     for (const character of Array.from(invisible)) {
       const escape = `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
       expect(escapeUntrusted(`a${character}b`)).to.equal(`a${escape}b`);

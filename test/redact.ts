@@ -70,20 +70,25 @@ describe("redacted text", () => {
 
   describe("a secret of the configuration", () => {
     const url =
-      "https://us%40er:p4ss@h0st-key.rpc.test/v3/short-key-123/my-net/x?token=q-value-9&a=1#fr4gment";
+      "https://us%40er:p4ss@h0st-key.rpc.test/v3/short-key-123/MY-net/x?token=q-value-9&a=1#fr4gment";
     const redactor = new Redactor(["My-Net"]);
     before(() => {
       redactor.keepUrl(url);
       redactor.keepHeader("Bearer head3r");
       redactor.keepHeader(`Basic ${toBase64("b4sic:password")}`);
       redactor.keepHeader(`basic ${Buffer.from("me:pw:x").toString("base64")}`);
-      redactor.keep("abandon ability able", "pass:w/ord");
+      redactor.keep("abandon ability able", "pass:w/ord", "two  blanks");
     });
 
     for (const part of [
       ...["us@er", "us%40er", "p4ss", "h0st-key", "short-key-123", "fr4gment"],
       ...["SHORT-KEY-123", "q-value-9", "head3r", "Bearer head3r"],
-      ...["abandon ability able", "pass:w/ord", "pass%3Aw%2Ford"],
+      ...[
+        "abandon ability able",
+        "pass:w/ord",
+        "pass%3Aw%2Ford",
+        "two  blanks",
+      ],
       ...["b4sic:password", "b4sic", "password", "me:pw:x", "pw:x"],
       ...["us@er:p4ss", toBase64("us@er:p4ss"), toBase64("b4sic:password")],
     ]) {

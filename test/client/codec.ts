@@ -107,6 +107,9 @@ describe("client - decodeOutputs", () => {
       .map(
         (kept) => (data) => data.subarray(0, Math.min(kept, data.length - 1)),
       ),
+    "behind its head truncated": fc.constant((data) =>
+      data.subarray(0, wireTypes.length * 32),
+    ),
     padded: fc
       .constantFrom(32, 64)
       .chain((length) =>

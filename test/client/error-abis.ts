@@ -5,6 +5,7 @@ import { Interface } from "ethers";
 
 import { VaultClient, isFailedReading } from "../../src/client/index.js";
 import type { VaultClientOptions } from "../../src/client/index.js";
+import { PROJECT_FOLDER } from "../../src/files/project-folder.js";
 import { encodeRevertData } from "../../src/mocks/index.js";
 import { Redactor } from "../../src/redact.js";
 import { KnownNode, RpcClient } from "../../src/rpc/rpc-client.js";
@@ -34,7 +35,7 @@ const burn = "error burn(uint256 amount)";
 const other = "error collate_propagate_storage(bytes16 key)";
 const burnt = errorData("burn(uint256)", 7);
 const cannotLookUp = (): never => {
-  throw new Error("\u001b[2J");
+  throw new Error("\u001b[2J https://node.test/key");
 };
 const words = ["error Odd(string why)"];
 const secret = "s3cret-of-the-url";
@@ -48,6 +49,7 @@ describe("client - the reason of a read that reverts", () => {
       options: VaultClientOptions,
       reason: RegExp,
       hint?: RegExp,
+      source?: string,
     ]
   > = [
     [
@@ -65,14 +67,14 @@ describe("client - the reason of a read that reverts", () => {
     [
       "names that of two errors with a selector that fits, in whichever ABI",
       burnt,
-      { abis: [[other], [burn]] },
+      { abis: [[other], [burn], [other]] },
       /^burn\(amount: 7\)$/u,
     ],
     [
       "says why a custom error could not be looked up, on one line",
       odd,
       { errorAbisOf: cannotLookUp },
-      /^unknown error .*looked up: .+\)$/u,
+      /^unknown error .*looked up: .+ <url>\)$/u,
     ],
     [
       "advises to correct what an unknown error names",
@@ -89,18 +91,26 @@ describe("client - the reason of a read that reverts", () => {
       /check the address, which comes from/u,
     ],
     [
+      "advises to end the failure of a mock that a task deployed",
+      "0x",
+      {},
+      /^no reason given/u,
+      /vault mock succeed queryVolume/u,
+      `${PROJECT_FOLDER}/31337.json`,
+    ],
+    [
       "has no character that changes a terminal's text",
       errorData("Odd(string)", reversed),
       { abis: [words] },
       /^Odd\(why: "no[^\u202e]*on"\)$/u,
     ],
   ];
-  for (const [title, data, options, reason, hint = /./u] of rows) {
+  for (const [title, data, options, reason, hint = /./u, source] of rows) {
     it(`${title}, in a read of at() and in a snapshot`, async () => {
       const node = nodeThatReverts(data);
       const client = new VaultClient(node, { vault: VAULT }, options);
       const { details, message } = await expectVaultError(
-        client.at({ vault: FACTORY }).queryVolume(),
+        client.at({ vault: FACTORY }, source).queryVolume(),
         "VAULT_CALL_REVERTED",
       );
       expect(details["reason"]).to.match(reason);
@@ -112,25 +122,30 @@ describe("client - the reason of a read that reverts", () => {
     });
   }
 
-  it("hides the secrets of the connection, in a read and in orders(), also in a custom error", async () => {
-    const node = nodeThatReverts(errorData("Odd(string)", `no ${secret}`));
-    const redactor = new Redactor();
-    redactor.keep(secret);
-    const rpc = new RpcClient(node, "testnet", new KnownNode(redactor));
-    const client = new VaultClient(
-      node,
-      { vault: VAULT, trading: VAULT },
-      { abis: [words], rpc },
-    );
-    const { message } = await expectVaultError(
-      client.queryVolume(),
-      "VAULT_CALL_REVERTED",
-    );
-    const [first] = await Array.fromAsync(client.orders({ ids: [1, 2] }));
-    for (const text of [message, inspect(first)]) {
-      expect(text).to.include("no <hidden>").and.not.include(secret);
-    }
-  });
+  for (const [form, data] of [
+    ["a text", encodeRevertData(`no ${secret}`)],
+    ["a custom error", errorData("Odd(string)", `no ${secret}`)],
+  ] as const) {
+    it(`hides the secrets of the connection in ${form}, of a read and of orders()`, async () => {
+      const node = nodeThatReverts(data);
+      const redactor = new Redactor();
+      redactor.keep(secret);
+      const rpc = new RpcClient(node, "testnet", new KnownNode(redactor));
+      const client = new VaultClient(
+        node,
+        { vault: VAULT, trading: VAULT },
+        { abis: [words], rpc },
+      );
+      const { message } = await expectVaultError(
+        client.queryVolume(),
+        "VAULT_CALL_REVERTED",
+      );
+      const [first] = await Array.fromAsync(client.orders({ ids: [1, 2] }));
+      for (const text of [message, inspect(first)]) {
+        expect(text).to.include("no <hidden>").and.not.include(secret);
+      }
+    });
+  }
 
   it("is looked up by four bytes in lower case, and only if it is a custom error", async () => {
     const asked: string[] = [];

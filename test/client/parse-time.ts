@@ -11,6 +11,15 @@ import { expectVaultError } from "../helpers/assertions.js";
 const NOW = 1_700_000_000;
 
 describe("times", () => {
+  const { TZ: zone = "UTC" } = process.env;
+  // A date without a zone is no local time.
+  before(() => {
+    process.env["TZ"] = "Asia/Tokyo";
+  });
+  after(() => {
+    process.env["TZ"] = zone;
+  });
+
   for (const [given, seconds] of [
     ["0", 0n],
     ["1800000000", 1_800_000_000n],

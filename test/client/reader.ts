@@ -1,6 +1,8 @@
+import { setImmediate } from "node:timers/promises";
+
 import { expect } from "chai";
 
-import { VaultClient } from "../../src/client/index.js";
+import { VaultClient, isFailedOrder } from "../../src/client/index.js";
 import type { BlockTag, ContractRole } from "../../src/client/index.js";
 import type { VaultErrorCode } from "../../src/errors.js";
 import { expectVaultError } from "../helpers/assertions.js";
@@ -57,9 +59,11 @@ const fromOf = ({ params }: { params: readonly unknown[] }): unknown =>
   fieldsOf(params[0])["from"];
 
 /** A client whose every call is answered with these bytes. */
-const answeredWith = (answer: string, code = "0x00"): VaultClient =>
+const answeredWith = (answer: string, noCodeAt?: string): VaultClient =>
   new VaultClient(
-    recording((method) => (method === "eth_getCode" ? code : answer)),
+    recording((method, [, block]) =>
+      method !== "eth_getCode" ? answer : block === noCodeAt ? "0x" : "0x00",
+    ),
     { vaultFactory: SECOND },
     { networkName: "testnet" },
   );
@@ -129,7 +133,7 @@ describe("client - a read", () => {
       "VAULT_INVALID_INTEGER",
       (vault) => vault.calMargins(wrong({ maxVolume: 1n })),
     ],
-    ["VAULT_INVALID_ARGUMENT", (vault) => vault.calMargins(wrong(undefined))],
+    ["VAULT_INVALID_ARGUMENT", (vault) => vault.calMargins(wrong(null))],
     ["VAULT_INVALID_ARGUMENT", (vault) => vault.queryVolume({ timeout: 0 })],
     ["VAULT_INVALID_ADDRESS", (vault) => vault.queryVolume({ from: "0x12" })],
     ["VAULT_INVALID_BLOCK", (vault) => vault.queryVolume({ blockTag: -1 })],
@@ -187,13 +191,13 @@ describe("client - a read", () => {
     );
   });
 
-  for (const [title, options, when] of [
-    ["no block", {}, ""],
-    ["the block that it was given", { blockTag: 5 }, " at block 5"],
+  for (const [title, options, sent, when] of [
+    ["no block", {}, "latest", ""],
+    ["the block that it was given", { blockTag: 5 }, "0x5", " at block 5"],
   ] as const) {
     it(`throws VAULT_NO_CODE for an address without code, and names ${title}`, async () => {
       const { details } = await expectVaultError(
-        answeredWith("0x", "0x").minXMargin(options),
+        answeredWith("0x", sent).minXMargin(options),
         "VAULT_NO_CODE",
       );
       expect(details).to.deep.equal({
@@ -208,45 +212,41 @@ describe("client - a read", () => {
 });
 
 describe("client - a series of reads at one block", () => {
-  // Calls that name the block by its hash are of that block, whatever follows.
-  const series: ReadonlyArray<
-    readonly [
-      title: string,
-      hashes: boolean,
-      read: (client: VaultClient) => Promise<unknown>,
-    ]
-  > = [
-    ["snapshot() by numbers", false, async (client) => await client.snapshot()],
-    [
-      "orders() by numbers",
-      false,
-      async (client) => await Array.fromAsync(client.orders({ ids: [1, 2] })),
-    ],
-    [
-      "rounds(), whose earlier blocks have numbers only,",
-      true,
-      async (client) => await Array.fromAsync(client.rounds()),
-    ],
-  ];
-  for (const [title, hashes, read] of series) {
-    it(`${title} throws VAULT_REORGED if the chain replaces the block at the last call`, async () => {
-      let last = Infinity;
-      const clientOf = (): [ReturnType<typeof documentedNode>, VaultClient] => {
-        const node = documentedNode({ hashes, overrides: false, head: 5 });
-        node.on("eth_call", async (_, answer, occurrence) => {
-          const found = await answer();
-          if (occurrence === last) {
-            node.reorganise(5);
-          }
-          return found;
-        });
-        return [node, new VaultClient(node, contracts)];
-      };
-      const [node, undisturbed] = clientOf();
-      await read(undisturbed);
-      last = node.count("eth_call") - 1;
-      const [, client] = clientOf();
-      await expectVaultError(read(client), "VAULT_REORGED");
-    });
+  const series = {
+    "snapshot()": async (client: VaultClient) => await client.snapshot(),
+    "orders()": async (client: VaultClient) => {
+      for await (const order of client.orders({ ids: [1, 2] })) {
+        expect(isFailedOrder(order)).to.equal(false);
+      }
+    },
+    "rounds()": async (client: VaultClient) =>
+      await Array.fromAsync(client.rounds()),
+  };
+  for (const [name, read] of Object.entries(series)) {
+    for (const hashes of [true, false]) {
+      it(`${name} throws VAULT_REORGED if the chain replaces the block during the last call, by ${hashes ? "hash" : "number"}`, async () => {
+        let last = Infinity;
+        const clientOf = (): [
+          ReturnType<typeof documentedNode>,
+          VaultClient,
+        ] => {
+          const node = documentedNode({ hashes, overrides: false, head: 5 });
+          node.on("eth_call", async (_, answer, occurrence) => {
+            if (occurrence === last) {
+              // Whatever was sent with it is answered.
+              await setImmediate();
+              node.reorganise(5);
+            }
+            return await answer();
+          });
+          return [node, new VaultClient(node, contracts)];
+        };
+        const [node, undisturbed] = clientOf();
+        await read(undisturbed);
+        last = node.count("eth_call") - 1;
+        const [, client] = clientOf();
+        await expectVaultError(read(client), "VAULT_REORGED");
+      });
+    }
   }
 });

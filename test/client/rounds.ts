@@ -151,6 +151,8 @@ const histories = [
     gap,
     { fromBlock: 260, toBlock: 299 },
   ],
+  ["the round of a single block", [], gap, { fromBlock: 250, toBlock: 250 }],
+  ["a round whose contract is gone at the end", [], each(800, one, "no code")],
   [
     "rounds, and marks each whose start is not the latest",
     [300, 400],

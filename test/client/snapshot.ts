@@ -10,11 +10,12 @@ import { set, standaloneQueries } from "../../src/protocol/index.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { speedUpTime } from "../helpers/deadlines.js";
 import {
+  documentedAnswer,
   documentedContracts,
   documentedNode,
 } from "../helpers/documented-node.js";
 import { fieldsOf } from "../helpers/fields.js";
-import type { ScriptedNode } from "../helpers/scripted-node.js";
+import { ScriptedNode } from "../helpers/scripted-node.js";
 
 /** What a snapshot of the documented contracts holds. */
 const documentedReadings = async (client: VaultClient): Promise<unknown> => {
@@ -125,15 +126,22 @@ describe("client - snapshot", () => {
     });
   }
 
-  for (const [title, pending, expected] of [
+  for (const [blockTag, title, pending, expected] of [
     [
-      "the pending header",
+      "pending",
+      "that header",
       { number: "0x3f0", timestamp: "0x77" },
       [1_008, 119],
     ],
-    ["the newest header if there is no pending one", null, [1_001, 5]],
+    [
+      "pending",
+      "the newest header if there is no pending one",
+      null,
+      [1_001, 5],
+    ],
+    [7, "that header", null, [7, 1_700_000_007]],
   ] as const) {
-    it(`snapshot() of the pending block has the number of ${title}, whatever the EVM says`, async () => {
+    it(`snapshot() of block ${blockTag} is one call, and has the number of ${title}, whatever the EVM says`, async () => {
       const node = documentedNode({ overrides: true });
       node.on("eth_getBlockByNumber", async ([tag], answer) =>
         tag === "pending" ? pending : await answer(),
@@ -143,8 +151,9 @@ describe("client - snapshot", () => {
         const evm = ["09", "05"].map((hex) => hex.padStart(64, "0")).join("");
         return `${found.slice(0, 66)}${evm}${found.slice(194)}`;
       });
-      const { block } = await clientOf(node).snapshot({ blockTag: "pending" });
+      const { block } = await clientOf(node).snapshot({ blockTag });
       expect([block.number, block.timestamp]).to.deep.equal(expected);
+      expect(node.count("eth_call")).to.equal(1);
     });
   }
 
@@ -201,13 +210,15 @@ describe("client - snapshot", () => {
     return `${answer.slice(0, entries)}02${answer.slice(entries + 2)}`;
   };
 
-  it("snapshot() is one request once contracts have seen the same block as headers, and asks for a header again if a reading fails", async () => {
+  it("snapshot() is one request once contracts have seen the same block as headers, and asks for a header again if a reading fails, or if it is of the pending block", async () => {
     const node = documentedNode({ overrides: true });
     const client = clientOf(node);
     const first = await client.snapshot();
     node.asked.length = 0;
     expect(await client.snapshot()).to.deep.equal(first);
     expect(node.asked.map(({ method }) => method)).to.deep.equal(["eth_call"]);
+    await client.snapshot({ blockTag: "pending" });
+    expect(node.count("eth_getBlockByNumber")).to.equal(1);
     node.on("eth_call", async (params, answer) => {
       const found = String(await answer());
       return params.length < 3 ? found : cutFirst(found);
@@ -254,8 +265,28 @@ describe("client - snapshot", () => {
     expect(lensCalls(node), "still in one call").to.equal(1);
   });
 
-  describe("of a node that fails at large calls", () => {
+  describe("of a node that fails for a while", () => {
     speedUpTime();
+
+    it("a read is made again at a block that the node lacks, but that contracts have seen in a snapshot without a header", async () => {
+      const node = new ScriptedNode({
+        answerOf: documentedAnswer,
+        codeOf: () => "0x01",
+      });
+      const client = clientOf(node);
+      await client.snapshot();
+      node.mine();
+      const { block } = await client.snapshot();
+      let failures = 2;
+      node.on("eth_call", async (_, answer) => {
+        if (failures-- > 0) {
+          throw failure("header not found", { code: -32_000 });
+        }
+        return await answer();
+      });
+      const { number: blockTag } = block;
+      expect(await client.queryVolume({ blockTag })).to.equal(1n);
+    });
 
     it("snapshot() calls contract by contract after three attempts of the large call", async () => {
       const node = documentedNode({ overrides: true });

@@ -40,12 +40,15 @@ describe("client - VaultClient", () => {
     const { contracts } = new VaultClient(node, { vault: VAULT });
     expect(Object.keys(contracts)).to.deep.equal(Object.keys(contractRoles));
     expect(contracts.vault).to.equal(contracts.vault);
+    // It has no address, which is no error until it is used.
+    expect(contracts.trading).to.not.equal(contracts.vault);
     expect(node.asked).to.deep.equal([]);
     expect(await contracts.vault.queryVolume()).to.equal(BigInt(VAULT));
-    const { details } = await expectVaultError(
+    const { details, message } = await expectVaultError(
       contracts.vaultFactory.minSLDMargin(),
       "VAULT_CONTRACT_NOT_CONFIGURED",
     );
+    expect(message).to.include("on network of the given provider");
     expect(details["path"]).to.equal(
       '"vaultFactory" of the client\'s addresses',
     );
@@ -62,6 +65,7 @@ describe("client - VaultClient", () => {
       "VAULT_INVALID_ADDRESS",
     );
     expect(details["where"]).to.include("vault factory contract (a file)");
+    await expectVaultError(client.addresses, "VAULT_INVALID_ADDRESS");
   });
 
   it("a client keeps all but the addresses that are given to at()", async () => {
@@ -125,15 +129,6 @@ describe("client - VaultClient", () => {
     expect(askedOf({ asked }, "from")).to.deep.equal(asked.map(() => SECOND));
   });
 
-  it("a client names a network without a name", async () => {
-    const client = new VaultClient(nodeOfAddresses(), {});
-    const { message } = await expectVaultError(
-      client.addressOf("vault"),
-      "VAULT_CONTRACT_NOT_CONFIGURED",
-    );
-    expect(message).to.include("on network of the given provider");
-  });
-
   it("snapshot() does not put the lens in the place of a contract that it reads", async () => {
     const node = nodeOfAddresses();
     const client = new VaultClient(node, {
@@ -160,7 +155,12 @@ describe("client - VaultClient", () => {
     const client = new VaultClient(node, { vault: VAULT });
     for (const from of [
       { address: SECOND },
-      { getAddress: async () => await Promise.resolve(SECOND) },
+      {
+        own: SECOND,
+        async getAddress() {
+          return await Promise.resolve(this.own);
+        },
+      },
     ]) {
       await client.queryVolume({ from });
     }
@@ -190,10 +190,11 @@ describe("client - VaultClient", () => {
       "VAULT_CALL_REVERTED",
     );
     expect(details["operation"]).to.equal("getFundingFeeRate");
-    const { message } = await expectVaultError(
+    const { message, cause } = await expectVaultError(
       client.orders({ strict: true, ids: [7, 8] }).next(),
       "VAULT_CALL_REVERTED",
     );
+    expect(cause).to.have.property("data", "0x12345678");
     expect(message).to.include("getOrderInfo of order 7 reverted");
   });
 });
@@ -205,10 +206,14 @@ describe("client - a client whose addresses are never found", () => {
     const locate = async (): Promise<never> =>
       await new Promise(() => undefined);
     const client = new VaultClient(nodeOfAddresses(), locate);
+    // Those of at() need no others.
+    const located = await client.at({ vault: VAULT }).addressOf("vault");
+    expect(located.address).to.equal(VAULT);
     for (const read of [
-      client.queryVolume({ timeout: 1_000 }),
-      client.snapshot({ timeout: 1_000 }),
-      client.snapshot(),
+      async () => await client.queryVolume({ timeout: 1_000 }),
+      async () => await client.queryVolume(),
+      async () => await client.snapshot({ timeout: 1_000 }),
+      async () => await client.snapshot(),
     ]) {
       await expectVaultError(read, "VAULT_RPC_TIMEOUT");
     }

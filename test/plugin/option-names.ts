@@ -63,7 +63,7 @@ describe("misspelt options", () => {
       [{ ...terms, endtime: 2n }],
       '"endtime" is not an argument; the arguments are maxVolume, APY, endTime',
     ],
-    ["snapshot", [{ blockNumber: 1 }], '"blockNumber" is not an option'],
+    ["snapshot", [{ valueOf: 1 }], '"valueOf" is not an option'],
     ["orders", [{ sate: "open" }], '"sate" is not an option'],
     ["rounds", [{ blockTag: 1 }], '"blockTag" is not an option'],
     ["settleAll", [{ confirmation: 2 }], '"confirmation" is not an option'],

@@ -26,7 +26,7 @@ import {
   groupDigits,
 } from "../../src/protocol/index.js";
 import type { Field, OperationName } from "../../src/protocol/index.js";
-import { formatNative } from "../../src/protocol/amounts.js";
+import { formatNative, scale } from "../../src/protocol/amounts.js";
 import {
   describeOutcome,
   describeRound,
@@ -198,6 +198,11 @@ describe("rounds and numbers for people", () => {
     const moved = { ...round, endTime: 1n };
     expect(isSameRound(round, moved)).to.equal(true);
     expect(isSameRound(round, { ...round, strikePrice: 1n })).to.equal(false);
+    const [one, other] = [
+      { startTime: 1n, strikePrice: 23n },
+      { startTime: 12n, strikePrice: 3n },
+    ];
+    expect(isSameRound(one, other)).to.equal(false);
   });
 
   it("a round has ended from its end on, and none has if the end is 0", () => {
@@ -211,8 +216,9 @@ describe("rounds and numbers for people", () => {
     }
   });
 
-  it("formatNative shows wei in whole coins", () => {
+  it("formatNative shows wei in whole coins, and scale an amount without decimals as it is", () => {
     expect(formatNative(15n * 10n ** 17n)).to.equal("1.5");
+    expect(scale(10n, 0)).to.equal("10");
   });
 
   it("describeTime names the last second that a date can", () => {

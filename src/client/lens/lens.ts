@@ -2,7 +2,7 @@ import type { Buffer } from "node:buffer";
 
 import { Interface, id } from "ethers";
 
-import { VaultError, fallbackTo, vaultError } from "../../errors.js";
+import { fallbackTo, vaultError } from "../../errors.js";
 import { quoteForeignText } from "../../redact.js";
 import { toBlockId } from "../../rpc/block-id.js";
 import type { PinnedBlock } from "../../rpc/block-id.js";
@@ -12,7 +12,6 @@ import { callContract } from "../../rpc/calls.js";
 import type { CallResult } from "../../rpc/calls.js";
 import { getChainId } from "../../rpc/chain.js";
 import { isRefusedAnyhow } from "../../rpc/errors.js";
-import { isReorganised } from "../../rpc/pinned-block.js";
 import { fewRetries } from "../../rpc/retry.js";
 import { decodeRevertReason } from "../../rpc/revert-reason.js";
 import type { KnownNode, RpcClient } from "../../rpc/rpc-client.js";
@@ -122,13 +121,7 @@ export async function tryLens(
   } catch (error) {
     // Without a header, nothing can be read.
     await header;
-    if (
-      !VaultError.isVaultError(error) ||
-      error.kind !== "rpc" ||
-      isReorganised(error)
-    ) {
-      throw error;
-    }
+    fallbackTo(undefined, ({ kind }) => kind === "rpc")(error);
   }
   if (lensSupport.get(rpc.node) === undefined) {
     // The result is kept for good, but this call alone may have failed, or the
@@ -180,7 +173,6 @@ async function agreeWith(
     sameCounts.add(rpc.node);
   }
   const isSame =
-    typeof asked === "object" ||
     toBlockId(asked).startsWith("0x") ||
     // It changes from request to request, and nodes do not accept its number.
     asked === "pending" ||
@@ -327,25 +319,15 @@ function parseLensEntries(
   return entries;
 }
 
-/**
- * Converts an entry to the answer of its call.
- *
- * @param hide Hides secrets in the reason of a revert.
- */
+/** Converts an entry to the answer of its call. Secrets in a reason are not hidden. */
 export function entryAnswer(
   { bytes }: Pick<LensAnswer, "bytes">,
   { status, start, end }: LensEntry,
-  hide?: (text: string) => string,
 ): CallResult {
+  const data = bytes.subarray(start, end);
   return status === "reverted"
-    ? {
-        reverted: decodeRevertReason(
-          `0x${bytes.toString("hex", start, end)}`,
-          [],
-          hide,
-        ),
-      }
-    : { data: bytes.subarray(start, end) };
+    ? { reverted: decodeRevertReason(`0x${data.toString("hex")}`) }
+    : { data };
 }
 
 /**

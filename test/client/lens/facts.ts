@@ -22,7 +22,7 @@ describe("client - parseFacts", () => {
 
   it("parseFacts() finds each account's balance and code", () => {
     expect(
-      parseFacts({ data: words(1, 2, 3, 7, MAX, 0, 5, 24_576) }, accounts),
+      parseFacts({ data: words(1, 2, 3, 7, MAX, 0, 5, 1) }, accounts),
     ).to.deep.equal({
       block: { number: 1, timestamp: 2, chainId: 3, baseFee: 7n },
       accounts: new Map([

@@ -190,9 +190,13 @@ describe("client - the last order", () => {
     expect(isMissing(tooLarge(3n))).to.equal(false);
   });
 
-  it("findLastOrder() throws VAULT_CALL_REVERTED if every id reverts, and VAULT_INVALID_ARGUMENT if there is no end", async () => {
-    const paused = reverting(() => "paused");
-    await expectVaultError(search(paused), "VAULT_CALL_REVERTED");
+  it("findLastOrder() throws the first VAULT_CALL_REVERTED if every id reverts, and VAULT_INVALID_ARGUMENT if there is no end", async () => {
+    const paused = reverting((id) => `paused for ${id}`);
+    const { details } = await expectVaultError(
+      search(paused),
+      "VAULT_CALL_REVERTED",
+    );
+    expect(details["reason"]).to.equal("paused for 0");
     const { message } = await expectVaultError(
       search(order),
       "VAULT_INVALID_ARGUMENT",
@@ -200,13 +204,17 @@ describe("client - the last order", () => {
     expect(message).to.include("2^40");
   });
 
-  for (const selector of ["0x12345678", "0x12345600"]) {
-    it(`findLastOrder() takes ids for unknown whose custom errors ${selector} differ only by the id in the data`, async () => {
+  for (const [title, start] of [
+    ["0x12345678", "0x12345678"],
+    ["0x12345600", "0x12345600"],
+    ["with an argument before it", `0x12345678${"0".repeat(62)}a0`],
+  ] as const) {
+    it(`findLastOrder() takes ids for unknown whose custom errors ${title} differ only by the id in the data`, async () => {
       const unknown = reverting(
         () => "unknown error with 32 bytes of arguments",
         (id) => ({
           kind: "unknown",
-          data: `${selector}${id.toString(16).padStart(64, "0")}`,
+          data: `${start}${id.toString(16).padStart(64, "0")}`,
         }),
       );
       const end = await search(book(unknown, 3n, 11n));

@@ -18,7 +18,6 @@ import {
   outlineOf,
   present,
   range,
-  refusal,
   scan,
   singleReads,
   sized,
@@ -138,26 +137,46 @@ describe("client - requests of orders()", () => {
     });
   }
 
-  const usedUp = `0301${"0".repeat(60)}`;
-  for (const [title, ids, missing] of [
-    ["of a run whose first id is unknown", range(1, 20), range(1, 1)],
+  const tooLong = "0201".padEnd(64, "0");
+  const usedUp = "0301".padEnd(64, "0");
+  const unknown = {
+    answer: () => ({ reverted: true, data: "0x" }),
+    shown: "VAULT_CALL_REVERTED no reason given",
+  };
+  const malformed = {
+    answer: () => ({ reverted: false, data: "0x1234" }),
+    shown: "VAULT_RETURN_DATA_MALFORMED",
+  };
+  const even = range(1, 20).map((id) => 2 * id);
+  for (const [title, ids, missing, { answer, shown }, answered] of [
+    ["a run that begins with an unknown id", range(1, 20), [1], unknown, 0],
+    ["a run between two that fail", range(1, 20), [1, 20], malformed, 0],
+    ["a list between two unknown ids", even, [2, 40], unknown, 0],
     [
-      "that follow unknown ids in a list",
-      [...range(900, 920), 3],
-      range(900, 920),
+      "a run before one that is answered",
+      range(1, 30),
+      range(3, 30),
+      unknown,
+      2,
     ],
   ] as const) {
-    it(`orders() finds orders that used up their share ${title}`, async () => {
+    it(`orders() finds orders that used up their share in ${title}`, async () => {
+      const isMissing = (id: bigint | number): boolean =>
+        missing.some((one: number) => one === Number(id));
       const node = nodeOf(
-        book((id) => !missing.includes(Number(id)), refusal("Odd")),
-        (answer) => answer.slice(0, ENTRIES) + usedUp.repeat(ids.length),
+        book((id) => !isMissing(id), answer),
+        (entries) =>
+          entries.slice(0, ENTRIES) +
+          ids
+            .map((id, index) =>
+              id === answered
+                ? entries.slice(ENTRIES + index * ENTRY).slice(0, ENTRY)
+                : usedUp,
+            )
+            .join(""),
       );
       expect(await outlineOf(node, { ids })).to.deep.equal(
-        ids.flatMap((id) =>
-          missing.includes(id)
-            ? `${id} VAULT_CALL_REVERTED Odd(id: ${id})`
-            : present(id),
-        ),
+        ids.flatMap((id) => (isMissing(id) ? `${id} ${shown}` : present(id))),
       );
     });
   }
@@ -260,26 +279,24 @@ describe("client - requests of orders()", () => {
     });
   }
 
-  it("orders() halves chunks once if requests that were sent together fail", async () => {
-    const sizes: number[] = [];
-    const node = nodeOf(order, (answer) => {
-      const size = (answer.length - ENTRIES) / ENTRY;
-      if (size > 4) {
-        throw failure("response too large", -32008);
-      }
-      sizes.push(size);
-      return answer;
-    });
-    const options = { firstId: 1, lastId: 24, chunkSize: 8, concurrency: 3 };
-    expect(await outlineOf(node, options)).to.deep.equal(
-      present(...range(1, 24)),
-    );
-    expect(sizes).to.deep.equal([4, 4, 4, 4, 4, 4]);
-  });
-
-  for (const [title, overrides, options, most] of [
-    ["by default", true, { firstId: 1, lastId: 60, chunkSize: 5 }, 3],
-    ["by default, each for one order", false, { firstId: 1, lastId: 60 }, 16],
+  const all = { firstId: 1, lastId: 60 };
+  for (const [title, overrides, options, most, change] of [
+    ["by default", true, { ...all, chunkSize: 5 }, 3],
+    ["by default, each for one order", false, all, 16],
+    [
+      "with concurrency 2, if each order is too long for a larger request",
+      true,
+      { ...all, concurrency: 2 },
+      2,
+      (answer: string) => answer.slice(0, ENTRIES) + tooLong.repeat(60),
+    ],
+    [
+      "with concurrency 1, if the gas of one allows 3 orders",
+      true,
+      { ...all, concurrency: 1 },
+      1,
+      (answer: string) => answer.slice(0, ENTRIES + 3 * ENTRY),
+    ],
     [
       "with concurrency 1, while the search for the last order goes on beside it",
       true,
@@ -288,18 +305,20 @@ describe("client - requests of orders()", () => {
     ],
   ] as const) {
     it(`orders() has ${most} requests under way at most ${title}`, async () => {
-      const node = nodeOf(upTo(60n));
+      const node = nodeOf(upTo(60n), change);
       node.overrides = overrides;
       let [now, highest] = [0, 0];
-      node.on("eth_call", async ([, , given], answer) => {
+      const answer = node.request.bind(node);
+      node.request = async (asked) => {
         // A node that refuses an override is asked twice for it.
-        const counted = overrides || given === undefined ? 1 : 0;
+        const isCounted = overrides || asked.params?.length === 2;
+        const counted = asked.method === "eth_call" && isCounted ? 1 : 0;
         now += counted;
         highest = Math.max(highest, now);
         await new Promise((resolve) => setImmediate(resolve));
         now -= counted;
-        return await answer();
-      });
+        return await answer(asked);
+      };
       await outlineOf(node, options);
       expect(highest).to.equal(most);
     });

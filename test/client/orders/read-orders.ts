@@ -206,7 +206,8 @@ describe("client - orders", () => {
   const mistakes = [
     [{ firstId: -1 }, "VAULT_INVALID_INTEGER"],
     [{ firstId: 9 }, "VAULT_INVALID_ARGUMENT"],
-    [{ ids: [1] }, "VAULT_INVALID_ARGUMENT"],
+    [{ firstId: undefined, ids: [1] }, "VAULT_INVALID_ARGUMENT"],
+    [{ lastId: undefined, ids: [1] }, "VAULT_INVALID_ARGUMENT"],
     [
       { firstId: undefined, lastId: undefined, ids: [1, -1] },
       "VAULT_INVALID_INTEGER",
