@@ -6,12 +6,7 @@ import { expect } from "chai";
 import type { NetworkConnection } from "hardhat/types/network";
 
 import { VaultClient, operations } from "../../src/client/index.js";
-import {
-  capture,
-  connectMocks,
-  deployMocks,
-  scenarios,
-} from "../../src/mocks/index.js";
+import { capture, scenarios } from "../../src/mocks/index.js";
 import type {
   CapturedFixture,
   DeployMocksOptions,
@@ -27,7 +22,6 @@ import { distinctState } from "../helpers/distinct-state.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { createTestHre } from "../helpers/hre.js";
 import { HASH, NOBODY } from "../helpers/names.js";
-import { recordCalls } from "../helpers/recording-node.js";
 import { refuse } from "../helpers/simulate-on.js";
 
 const MAX = 2n ** 256n - 1n;
@@ -156,8 +150,14 @@ describe("capture() and deployMocks({ fixture })", () => {
       expect(await reasons()).to.eql(["answers", "no reason given", panic]);
     });
 
-    it("a replay reverts for an order that failed, and for one that was not captured", async () => {
-      await replay(fixture);
+    it("a replay with overrides reverts for an order that failed, for one that was not captured, and for a contract without code", async () => {
+      const volume = { error: { code: "VAULT_NO_CODE" } };
+      const overrides = { orders: { 1: { exFee: 192n } } };
+      await replay({ ...fixture, volume }, { overrides });
+      expect((await vault.getOrderInfo(1)).exFee).to.equal(192n);
+      expect(await reasonOf(vault.queryVolume())).to.equal(
+        "recorded failure: VAULT_NO_CODE",
+      );
       expect(await reasonOf(vault.getOrderInfo(4))).to.equal("broken");
       expect(await reasonOf(vault.getOrderInfo(6))).to.equal(
         "OrderNotFound(orderID: 6)",
@@ -243,48 +243,20 @@ describe("capture() and deployMocks({ fixture })", () => {
       });
     }
 
-    it("asks for the margins of the recorded round, and for none if the round failed", async () => {
-      const mocks = await deployMocks(vault.provider, {
-        overrides: distinctState,
+    it("records the margins of the round's terms, and none if the round fails", async () => {
+      const terms = { maxVolume: 13n, APY: 12n, endTime: 17n };
+      const amounts = { baseMarginAmount: 1n, xMarginAmount: 2n };
+      const mocks = await vault.deployMocks({
+        overrides: { ...distinctState, margins: [{ ...terms, ...amounts }] },
       });
-      const spy = recordCalls(vault.provider);
-      const spied = await connectMocks(spy, mocks.addresses);
-      const asked = (): readonly string[] =>
-        spy.asked
-          .map(({ params }) => String(fieldsOf(params[0])["data"]))
-          .filter((one) => one.startsWith(operations.calMargins.selector));
-      await capture(spied.vault);
-      const words = asked()[0]?.slice(10).match(/.{64}/gu) ?? [];
-      // maxVolume, APY and endTime.
-      expect(words.map((word) => Number(`0x${word}`))).to.eql([13, 12, 17]);
+      expect((await capture(vault)).fixture["margins"]).to.deep.equal([
+        {
+          ...{ maxVolume: "13", APY: "12", endTime: "17" },
+          ...{ baseMarginAmount: "1", xMarginAmount: "2" },
+        },
+      ]);
       await mocks.fail("getLatestRoundInfo");
-      const { fixture } = await capture(spied.vault);
-      expect(fixture["margins"]).to.deep.equal([]);
-      expect(asked()).to.have.lengthOf(1);
+      expect((await capture(vault)).fixture["margins"]).to.deep.equal([]);
     });
-  });
-
-  it("a replay of a hundred orders is written as code, and failed ones revert", async () => {
-    const orders = Object.fromEntries(
-      Array.from({ length: 101 }, (_, n) => [n + 10, { exFee: BigInt(n) }]),
-    );
-    await vault.deployMocks({ overrides: { orders } });
-    const ids = Object.keys(orders).map(BigInt);
-    const { fixture } = await capture(vault, { orders: ids });
-    const failed = { error: { code: "VAULT_NO_CODE" } };
-    await replay(
-      { ...fixture, orders: { ...fieldsOf(fixture["orders"]), 12: failed } },
-      { overrides: { orders: { 11: { exFee: 192n } } } },
-    );
-    expect((await vault.getOrderInfo(11)).exFee).to.equal(192n);
-    expect((await vault.getOrderInfo(110)).exFee).to.equal(100n);
-    expect(await reasonOf(vault.getOrderInfo(12))).to.equal(
-      "recorded failure: VAULT_NO_CODE",
-    );
-    for (const id of [9, 111]) {
-      expect(await reasonOf(vault.getOrderInfo(id))).to.match(
-        /^OrderNotFound/u,
-      );
-    }
   });
 });

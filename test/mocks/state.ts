@@ -48,19 +48,8 @@ describe("state of the mocks", () => {
 
   describe("overrides of deployMocks()", () => {
     it("replace single fields of the scenario, and leave the others", async () => {
-      await deploy({
-        round: { strikePrice: 5n },
-        pools: { private: { locked: 1n } },
-        orders: { 2: { exFee: 3n }, 3: null },
-      });
+      await deploy({ orders: { 2: { exFee: 3n }, 3: null } });
       expect(await shown(3)).to.deep.equal([["", 0n, 0]]);
-      const { round, pools } = await vault.snapshot();
-      expect(round).to.include({ strikePrice: 5n, filledVolume: 420n * ONE });
-      expect(pools.public).to.include({ locked: 1_250_000n * ONE });
-      expect(pools.private).to.include({
-        locked: 1n,
-        deposit: 1_200_000n * ONE,
-      });
       expect(await vault.getOrderInfo(2)).to.include({
         ...{ exFee: 3n, exType: "ETH-USDT" },
       });
