@@ -5,6 +5,7 @@ import type {
   MockVaultHandle,
   Settlement,
 } from "../../src/types.js";
+import { expectRevert } from "../helpers/assertions.js";
 import { connectTo } from "../helpers/hre.js";
 
 const MAX = 2n ** 256n - 1n;
@@ -109,6 +110,17 @@ describe("rounds of the mocks", () => {
         ...{ blockNumber: number, timestamp: BigInt(timestamp) },
       });
     });
+  });
+
+  it("contracts call and estimate as the first account, and call as the sender that is named", async () => {
+    const [first, second] = await vault.connection.ethers.getSigners();
+    mocks = await vault.deployMocks();
+    const { queryVolume, settleAll } = mocks.contracts.vault;
+    await mocks.fail("queryVolume", "first", { from: first });
+    await mocks.fail("settleAll", "first", { from: first });
+    await expectRevert(queryVolume(), "first");
+    await queryVolume({ from: second?.address ?? "" });
+    await expectRevert(settleAll.estimateGas(), "first");
   });
 
   describe("startNextRound()", () => {

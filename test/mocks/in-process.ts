@@ -22,6 +22,7 @@ describe("mocks - in process", () => {
     ["another sender", { from: "0x0000000000000000000000000000000000000bad" }],
     ["mining off", { mining: { auto: false, interval: 0 } }],
     ["failures not thrown", { throwOnTransactionFailures: false }],
+    ["no accounts", { accounts: [] }],
     ["rules of Osaka", { hardfork: "osaka" }],
     ["a rollup", { chainType: "op" }],
   ];
@@ -40,7 +41,7 @@ describe("mocks - in process", () => {
       const before = await accounts();
       const mocks = await vault.deployMocks();
       await mocks.set({ volume: 7n });
-      expect(await vault.queryVolume()).to.equal(7n);
+      expect(await mocks.contracts.vault.queryVolume()).to.equal(7n);
       expect(await vault.getLatestRoundInfo()).to.include({ settled: false });
       expect(await accounts()).to.deep.equal(before);
     });

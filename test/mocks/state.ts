@@ -7,7 +7,7 @@ import { expectVaultError } from "../helpers/assertions.js";
 import { distinctState, expectedReads } from "../helpers/distinct-state.js";
 import { flatten } from "../helpers/flatten.js";
 import { connectTo } from "../helpers/hre.js";
-import { NOBODY } from "../helpers/names.js";
+import { NOBODY, ZERO } from "../helpers/names.js";
 
 const MAX = 2n ** 256n - 1n;
 const ONE = 10n ** 18n;
@@ -167,6 +167,15 @@ describe("state of the mocks", () => {
       ]);
     });
 
+    it("set() pays a settlement in a token, and in none", async () => {
+      for (const reward of [{ token: NOBODY, amount: 7n }, null]) {
+        await mocks.set({ settlement: { reward } });
+        const { token, amount } = await mocks.contracts.vault.reward();
+        expect(amount).to.equal(reward?.amount ?? 0n);
+        expect(token).to.equal(reward?.token ?? ZERO);
+      }
+    });
+
     it("set() keeps an order that fails for another reason, and reads none that it removes", async () => {
       await mocks.fail("getOrderInfo", "closed");
       await expectVaultError(
@@ -288,8 +297,10 @@ describe("state of the mocks", () => {
       // No failure of before comes back.
       await mocks.fail("getOrderInfo", "gone", { orderID: 3n });
       await vault.getOrderInfo(2n, { from: NOBODY });
+      const others = { ...TERMS, APY: 7n };
+      await mocks.succeed("calMargins", { terms: others });
       await expectVaultError(vault.calMargins(TERMS), "VAULT_CALL_REVERTED");
-      await vault.calMargins({ ...TERMS, APY: 7n });
+      await vault.calMargins(others);
     });
   });
 });
