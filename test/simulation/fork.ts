@@ -97,21 +97,22 @@ describe("vault.fork()", () => {
     expect((await fork.vault.getLatestRoundInfo()).settled).to.equal(false);
   });
 
-  it("vault.fork() calls contracts at its block by the hardfork history that the user configured, else by the newest rules, and leaves Hardhat's description of the chain", async () => {
+  it("vault.fork() calls contracts at its block by the hardfork history that the user configured, else by the hardfork that it is given or the newest, and leaves Hardhat's description of the chain", async () => {
     const contract = `0x${"5f".repeat(20)}`;
     // PUSH0, which london does not have.
     await chain.provider.send("anvil_setCode", [contract, "0x5f5ff3"]);
     const hardforkHistory = { london: { blockNumber: 0 } };
-    for (const [history, fails] of [
-      [{}, false],
-      [{ hardforkHistory }, true],
+    for (const [history, hardfork, fails] of [
+      [{}, undefined, false],
+      [{}, "london", true],
+      [{ hardforkHistory }, undefined, true],
     ] as const) {
       const { hre, vault } = await connect({}, node.url, {
         chainDescriptors: { [CHAIN_ID]: { name: "Mine", ...history } },
       });
       const descriptors = hre.config.chainDescriptors;
       const before = descriptors.get(BigInt(CHAIN_ID));
-      const fork = await open(vault);
+      const fork = await open(vault, { hardfork });
       const answer: unknown = await fork.provider
         .request({ method: "eth_call", params: [{ to: contract }, "latest"] })
         .catch(() => "failed");
@@ -180,6 +181,32 @@ describe("vault.fork()", () => {
       expect(each.settings.tokenDecimals).to.equal(decimals);
       expect((await each.guardAddress())?.address).to.equal(guard);
     }
+  });
+
+  it("a contract without an address is missing on a fork with the setting of its upstream", async () => {
+    const contracts = { vault: chain.mocks.addresses.vault };
+    const { vault } = await connect({ vault: { contracts } });
+    const fork = await open(vault);
+    const [there, here] = await Promise.all(
+      [vault, fork.vault].map(
+        async (each) =>
+          await expectVaultError(
+            each.getOrderInfo(1n),
+            "VAULT_CONTRACT_NOT_CONFIGURED",
+          ),
+      ),
+    );
+    expect(here?.details).to.include({ path: there?.details["path"] });
+  });
+
+  it("a fork that cannot be made leaves no folder", async () => {
+    const { vault } = await connect();
+    const { TMPDIR } = process.env;
+    process.env["TMPDIR"] = root;
+    const before = await readdir(root);
+    await vault.fork({ hardfork: "atlantis" }).catch(() => undefined);
+    restore("TMPDIR", TMPDIR);
+    expect(await readdir(root)).to.deep.equal(before);
   });
 
   it("a fork and a simulation name the network that was forked in their errors", async () => {
@@ -373,6 +400,7 @@ describe("vault.fork()", () => {
   });
 
   it("a fork whose block the chain replaces throws VAULT_FORK_REORGED for what it has not read, and answers what it has", async () => {
+    await chain.mocks.fail("queryVolume", "closed");
     const { vault } = await connect();
     const fork = await open(vault);
     await fork.vault.snapshot();
@@ -381,8 +409,11 @@ describe("vault.fork()", () => {
       fork.vault.getOrderInfo(1_000n),
       "VAULT_FORK_REORGED",
     );
-    const { round } = await fork.vault.snapshot();
+    const { round, volume } = await fork.vault.snapshot();
     expect(round).to.include({ settled: false });
+    expect(volume).to.have.nested.include({
+      "error.code": "VAULT_CALL_REVERTED",
+    });
   });
 
   /** Lets the node never answer what only a fork asks. */

@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { Interface } from "ethers";
 
 import type { Address } from "../../src/protocol/index.js";
+import { parseGuarded } from "../../src/guard/round-guard.js";
 import { simulateSettleAll } from "../../src/simulation/simulate-settle-all.js";
 import type { Simulation } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
@@ -24,10 +25,12 @@ import {
 import { ScriptedNode } from "../helpers/scripted-node.js";
 import {
   FACTS,
+  askedOf,
   changeFacts,
   changeSettlement,
   feeIn,
   refuse,
+  settlementIn,
   simulateOn,
 } from "../helpers/simulate-on.js";
 
@@ -358,19 +361,34 @@ describe("a simulation through a guard", () => {
     }
   });
 
-  it("the first note names the tokens that the guard keeps", async () => {
-    const node = new ScriptedNode();
-    const log = {
-      address: TOKEN,
-      topics: [TRANSFER, `0x${word(VAULT)}`, `0x${word(GUARD)}`],
-      data: `0x${word(3n)}`,
-    };
-    changeSettlement(node, { logs: [log] });
-    const { notes } = await simulateGuarded(node);
-    expect(notes[0]).to.match(
-      /^What the vault pays stays in the guard: 0x0{38}b1\.$/iu,
-    );
-  });
+  const log = {
+    address: TOKEN,
+    topics: [TRANSFER, `0x${word(VAULT)}`, `0x${word(GUARD)}`],
+    data: `0x${word(3n)}`,
+  };
+  const item = { ...log, topics: [...log.topics, `0x${word(7n)}`] };
+  for (const [what, logs, listsGifts, named, forwarded] of [
+    ["a token, which is forwarded", [log], true, /^0x0{38}b1$/iu, 1],
+    ["a token of unknown transfers", [log], false, /^0x0{38}b1$/iu, 1],
+    ["a token and an item, neither", [log, item], true, /, 0x0{38}b1 \(/iu, 0],
+  ] as const) {
+    it(`the first note names what the guard keeps: ${what}`, async () => {
+      const node = new ScriptedNode();
+      node.listsGifts = listsGifts;
+      changeSettlement(node, { status: "0x1", error: undefined, logs });
+      const { notes } = await simulateGuarded(node, { tokens: [NOBODY] });
+      const [, kept = ""] =
+        /stays in the guard: (.+)\.$/u.exec(notes[0] ?? "") ?? [];
+      expect(kept).to.match(named);
+      const { calls } = askedOf(node);
+      const { input } = calls[settlementIn(calls)] ?? {};
+      expect(parseGuarded(GUARD, String(input))?.guard?.tokens).to.have.length(
+        forwarded,
+      );
+      // Also a token that is watched for another reason.
+      expect(calls.map(({ to }) => to)).to.include(NOBODY);
+    });
+  }
 
   const refusal = { code: 3, message: "execution reverted", data: NOT_SETTLED };
   const refuses = (error: object) => (node: ScriptedNode) =>
