@@ -382,7 +382,7 @@ describe("a simulation through a guard", () => {
       expect(kept).to.match(named);
       const { calls } = askedOf(node);
       const { input } = calls[settlementIn(calls)] ?? {};
-      expect(parseGuarded(GUARD, String(input))?.guard?.tokens).to.have.length(
+      expect(parseGuarded(GUARD, String(input))?.guard.tokens).to.have.length(
         forwarded,
       );
       // Also a token that is watched for another reason.
