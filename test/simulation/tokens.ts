@@ -71,6 +71,11 @@ describe("transfers in logs and traces", () => {
 
   for (const [title, logs, count] of [
     ["is an ERC-20 transfer", [log], 1],
+    [
+      "has its topic in upper case",
+      [{ ...log, topics: [topic.toUpperCase().replace("X", "x"), from, to] }],
+      1,
+    ],
     ["is no ERC-721 transfer", [{ ...log, topics: [topic, from, to, to] }], 0],
     ["has another event", [{ ...log, topics: [from, from, to] }], 0],
     ["has no receiver", [{ ...log, topics: [topic, from] }], 0],

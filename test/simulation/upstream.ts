@@ -114,6 +114,45 @@ describe("requests of a fork to its node", () => {
     expect(sizes()).to.deep.equal([10, 2]);
   });
 
+  for (const [title, refusal] of [
+    ["with text", "<html>too many</html>"],
+    ["without an answer", "cut"],
+    ["by an error of each call", undefined],
+  ] as const) {
+    it(`a batch that is refused ${title} is cut`, async () => {
+      server.batch = (answers) =>
+        answers.length <= 10
+          ? answers
+          : (refusal ??
+            answers.map((_, id) => ({
+              ...{ id, error: { code: -32_000, message: "batch too big" } },
+            })));
+      const { answers } = await upstream.ask(many(12));
+      expect(answers).to.deep.equal(
+        many(12).map(({ method: result }) => ({ result })),
+      );
+      expect(sizes().slice(-2)).to.deep.equal([10, 2]);
+    });
+  }
+
+  it("null and an error with its code are answers as the node has them, in a batch and alone", async () => {
+    const error = { code: -32_601, message: "no" };
+    server.handler = ({ request: { method } }) =>
+      method === "a" ? { result: null } : { error };
+    const [none, refused] = [{ result: null }, { error }];
+    for (const [methods, expected] of [
+      [
+        ["a", "b"],
+        [none, refused],
+      ],
+      [["a"], [none]],
+      [["b"], [refused]],
+    ] as const) {
+      const { answers } = await upstream.ask(named(...methods));
+      expect(answers).to.deep.equal(expected);
+    }
+  });
+
   it("calls go alone after a batch in which the node limited the rate, and optional ones no more", async () => {
     server.handler = ({ request: { method }, isBatch }) =>
       isBatch ? limited : { result: method };

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { toQuantity } from "ethers";
 
 import {
   operations,
@@ -15,7 +16,8 @@ import type {
 } from "../helpers/scripted-contracts.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
 import { keysOf } from "../../src/protocol/keys-of.js";
-import { simulateOn } from "../helpers/simulate-on.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import { changeCalls, simulateOn } from "../helpers/simulate-on.js";
 
 const word = (value: unknown): string =>
   Number(value).toString(16).padStart(64, "0");
@@ -202,6 +204,30 @@ describe("readings of a simulation", () => {
       for (const texts of [simulation.notes, [String(simulation.reason)]]) {
         expect(texts.some(isUnreadable)).to.equal(isNoted);
       }
+    });
+  }
+
+  for (const [returned, problem] of [
+    ["0x", "there is no code, or it returns nothing"],
+    [`0x${word(1)}${word(2)}`, "it returns something else than one number"],
+    [undefined, "the call reverted"],
+  ] as const) {
+    it(`simulateSettleAll throws VAULT_NOT_A_TOKEN with the problem that ${problem}`, async () => {
+      const node = new ScriptedNode();
+      changeCalls(node, (place) =>
+        // The last reading before the settlement.
+        place === -1
+          ? {
+              returnData: returned ?? "0x",
+              status: toQuantity(returned === undefined ? 0 : 1),
+            }
+          : {},
+      );
+      const { details } = await expectVaultError(
+        simulateOn(node, { tokens: [SETTLER] }),
+        "VAULT_NOT_A_TOKEN",
+      );
+      expect(details).to.include({ token: SETTLER, problem });
     });
   }
 
