@@ -187,7 +187,6 @@ async function createLine(): Promise<ProgressLine> {
   const end = (): void => {
     hide();
     clearInterval(timer);
-    timer = undefined;
   };
   return {
     show: (text) => {

@@ -114,7 +114,7 @@ describe("the process of a task", () => {
   it("a task ends its process on a node with endless answers, with its error and exit code 1, also if an option stands before its name", async () => {
     const server = await startRpcServer({ handler: endless });
     const { stdout, exitCode } = await runHardhat(
-      typed("volume --timeout 1 --json"),
+      ["--show-stack-traces", ...typed("volume --timeout 1 --json")],
       { cwd: project.path, env: { ...env, TEST_URL: server.url } },
     );
     await server.stop();

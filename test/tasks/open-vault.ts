@@ -55,6 +55,8 @@ describe("the connection of a task", () => {
         closeConnection: async (context, connection, next) => {
           closed += 1;
           await next(context, connection);
+          // A task does not depend on it.
+          throw new Error("it fails to close");
         },
       };
     on.hooks.registerHandlers("network", handlers);

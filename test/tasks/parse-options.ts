@@ -231,6 +231,7 @@ describe("a mistake on the command line", () => {
   // Of the last ones, the node's block or chain shows the mistake.
   const table = `
     live | status --all --block pending | VAULT_INVALID_ARGUMENT | --block: pending is not a
+    live | orders --raw --scaled | VAULT_INVALID_ARGUMENT | --raw and --scaled
     live | settle --confirmations 0 --yes | VAULT_INVALID_ARGUMENT | --confirmations:
     unconfigured | ${MARGINS} +7d | VAULT_TOKEN_DECIMALS_NOT_CONFIGURED | --max-volume | networks.unconfigured.vault.tokenDecimals | --raw
     badFrom | request queryVolume | VAULT_INVALID_ADDRESS | networks.badFrom.from | ${BAD_CHECKSUM} | checksum

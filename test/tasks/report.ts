@@ -29,6 +29,9 @@ describe("vault report", () => {
           instances: { usdc: {} },
         },
       }),
+      part: httpNetwork(url, {
+        vault: { contracts: { vault: contracts.vault } },
+      }),
     }),
   });
   const report = async (options = "", exitCode = 0): Promise<string> => {
@@ -48,13 +51,24 @@ describe("vault report", () => {
 
   it("report shows what failed in its place, escaped, and exits with 1", async () => {
     await tasks.mocks.fail("queryVolume", `1,000${HOSTILE}`);
-    const { stdout, exitCode } = await tasks.run("report");
+    const file = "o\u202eut.html";
+    const { stdout, exitCode } = await tasks.run(`report --out ${file}`);
     expect(exitCode).to.equal(1);
-    expect(stdout).to.include("1 reading failed, as marked on the page.");
-    expect(await pageOf())
+    expect(stdout)
+      .to.include("1 reading failed, as marked on the page.")
+      .and.include("Written to o\\u{202e}ut.html.");
+    expect(await pageOf(file))
       .to.match(/<span class="bad">failed: /u)
       .and.match(/1,<wbr ?\/>000&lt;\/td/u)
       .and.not.include("<img");
+  });
+
+  it("report shows the contracts that have an address, and exits with 1 if others have none", async () => {
+    const { exitCode } = await tasks.run("report --network part");
+    expect(exitCode).to.equal(1);
+    expect(await pageOf())
+      .to.include(valueOf("Vault", tasks.mocks.addresses.vault))
+      .and.not.include('scope="row">Trading<');
   });
 
   it("report --from names the caller of every reading, order and round, and the account that would settle", async () => {
@@ -102,8 +116,10 @@ describe("vault report", () => {
 
   it("report titles its page with the instance, and repeats the options that choose contracts", async () => {
     const at = `trading=${tasks.mocks.addresses.trading}`;
-    expect(await report(`--ids 1 --instance usdc --at ${at}`))
-      .to.include("<h1>Vault report: usdc</h1>")
+    expect(await report(`--ids 2,1 --instance usdc --at ${at}`))
+      .to.match(/"Id">1<.*"Id">2</u)
+      .and.include(": opening price against strike<")
+      .and.include("<h1>Vault report: usdc</h1>")
       .and.include(
         `npx hardhat vault orders --at ${at} --instance usdc --network live --out orders.csv`,
       );

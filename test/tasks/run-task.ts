@@ -1,7 +1,8 @@
+import { FileNotFoundError } from "@nomicfoundation/hardhat-utils/fs";
 import { expect } from "chai";
 import { HardhatPluginError } from "hardhat/plugins";
 
-import { vaultError } from "../../src/errors.js";
+import { invalidArgument, vaultError } from "../../src/errors.js";
 import type { VaultErrorCode } from "../../src/errors.js";
 import { notes } from "../../tasks/output/blocks.js";
 import { runTask, taskAction } from "../../tasks/run-task.js";
@@ -79,6 +80,16 @@ describe("running a task", () => {
       "an error of a plugin",
       new HardhatPluginError("hardhat-other", "no"),
       ...([HARDHAT, "The plugin hardhat-other failed: no."] as const),
+    ],
+    [
+      "an error of Hardhat's helpers",
+      new FileNotFoundError("gone.json", new Error("no")),
+      ...([HARDHAT, "gone.json"] as const),
+    ],
+    [
+      "an error that names an option of the API",
+      invalidArgument("json", "it is wrong"),
+      ...(["VAULT_INVALID_ARGUMENT", "--json: it is wrong"] as const),
     ],
     ["a text", "oops", "VAULT_INTERNAL", "oops"],
     [
