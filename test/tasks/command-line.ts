@@ -74,9 +74,9 @@ describe("the process of a task", () => {
       const child = startHardhat(typed("order x --json"), {
         ...{ cwd: project.path, env },
       });
-      child.stdout?.destroy();
+      child.stdout.destroy();
       const [stderr] = await Promise.all([
-        child.stderr === null ? "" : readText(child.stderr),
+        readText(child.stderr),
         once(child, "close"),
       ]);
       expect([stderr, child.exitCode]).to.deep.equal(["", 1]);
@@ -99,8 +99,8 @@ describe("the process of a task", () => {
           env: { ...env, TEST_ENDS: ends, TEST_RUNS: JSON.stringify(runs) },
         },
       );
-      child.stdout?.destroy();
-      child.stderr?.destroy();
+      child.stdout.destroy();
+      child.stderr.destroy();
       await once(child, "close");
       expect(child.exitCode).to.equal(0);
       const expected = runs.map(

@@ -23,11 +23,22 @@ describe("vault orders", () => {
     ["--ids 9,0x1-3,2", "9,1,2,3"],
     ["--ids 1-9 --state closed", "2,3"],
     [`--ids 1-9 --holder ${THIRD.toLowerCase()}`, "2"],
+    ["--ids 1-9 --skip-empty", "1,2,3"],
     ["--ids 2-", "2,3"],
     ["", "1,2,3"],
   ] as const) {
     it(`orders ${options} lists ${ids}`, async () => {
       expect(await idsOf(options)).to.equal(ids);
+    });
+  }
+
+  for (const [ids, isSearch] of [
+    ["--ids 2-", true],
+    ["--ids 1-3", false],
+  ] as const) {
+    it(`orders ${ids} ${isSearch ? "tells" : "does not tell"} when it stopped`, async () => {
+      const { stdout } = await tasks.run(`orders ${ids}`);
+      expect(stdout.includes("Stopped after")).to.equal(isSearch);
     });
   }
 

@@ -9,6 +9,7 @@ import {
 import { captureTask } from "../../tasks/definitions/capture.js";
 import { setTask } from "../../tasks/definitions/mock.js";
 import { ordersTask } from "../../tasks/definitions/orders.js";
+import { reportTask } from "../../tasks/definitions/report.js";
 import { readTask } from "../../tasks/definitions/read.js";
 import { roundsTask } from "../../tasks/definitions/rounds.js";
 import { settleTask } from "../../tasks/definitions/settle.js";
@@ -121,6 +122,7 @@ describe("options of tasks", () => {
     orders --state CALL | VAULT_INVALID_ENUM | --state
     ${margins} 1.0000001 | VAULT_INVALID_DECIMAL | --max-volume
     ${margins} 1 --apy -1 | VAULT_INVALID_DECIMAL | --apy
+    orders --out '' | VAULT_INVALID_ARGUMENT | --out: a file name is needed
     capture --out '' | VAULT_INVALID_ARGUMENT | --out: a file name is needed
     capture | VAULT_MISSING_OPTION | --out
     mock set | VAULT_MISSING_OPTION | <changes>
@@ -145,6 +147,7 @@ describe("options of tasks", () => {
     ["capture", captureTask, 10_000],
     ["simulate", simulateTask, 400],
     ["orders", ordersTask, 10_000],
+    ["report", reportTask, 10_000],
   ] as const) {
     it(`vault ${task} takes ${most} ids, each counted once, and not one more`, () => {
       const typed = (count: number) => ({
@@ -162,10 +165,15 @@ describe("options of tasks", () => {
     [settleTask, { assert: on, calldata: on }, "--assert and --calldata"],
     [settleTask, { bump: on, cancel: on }, "--bump and --cancel"],
     [settleTask, { calldata: on, ifExpired: on }, "and --if-expired"],
+    [settleTask, { calldata: on, partial: on }, "and --partial"],
+    [settleTask, { calldata: on, maxFeePerGas: "1wei" }, "--max-fee-per-gas"],
+    [settleTask, { assert: on, resume: on }, "--assert and --resume"],
     [statusTask, { json: on, format: "prometheus" }, "--json and --format"],
     [statusTask, { all: on, at: "vault=0x1" }, "--all and --at"],
+    [statusTask, { all: on, instance: "usdc" }, "--all and --instance"],
     [ordersTask, { raw: on, scaled: on }, "--raw and --scaled"],
     [roundsTask, { json: on, format: "csv" }, "--json and --format"],
+    [roundsTask, { raw: on, scaled: on }, "--raw and --scaled"],
     [roundsTask, { block: "1", toBlock: "1" }, "--block and --to-block"],
   ] as const) {
     it(`excludeAlternatives refuses ${Object.keys(given).join(" with ")}`, () => {

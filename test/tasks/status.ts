@@ -163,6 +163,32 @@ describe("vault status", () => {
     });
   }
 
+  for (const [own, exists] of [
+    [{}, false],
+    [contracts, true],
+  ] as const) {
+    it(`status --all shows ${exists ? "the network's own contracts" : "only instances, without own contracts"}`, async () => {
+      const instances = { usdc: { contracts } };
+      const vault = { contracts: own, instances };
+      const { status } = await documentOf("--all", vault);
+      expect(status !== null).to.equal(exists);
+      // Without instances, it shows what is missing.
+      const alone = await documentOf("--all", { contracts: own });
+      expect(alone["status"]).to.not.equal(null);
+    });
+  }
+
+  it("status --format prometheus writes that an instance is down, and fails, if the node does not answer", async () => {
+    const vault = { contracts, instances: { usdc: {} } };
+    const { stdout, stderr, exitCode } = await run(
+      "--instance usdc --format prometheus --timeout 1",
+      ...[vault, { url: "http://127.0.0.1:9" }],
+    );
+    expect(stdout).to.match(/^vault_up\{.*,instance="usdc"\} 0\n$/mu);
+    expect(stderr).to.match(/^Error .* cannot be reached/u);
+    expect(exitCode).to.equal(1);
+  });
+
   it("status shows a settlement under way with its age", async () => {
     const { hash } = await keeper.interrupt();
     server.handler = handlerOf(keeper.chain);
