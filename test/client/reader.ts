@@ -88,6 +88,8 @@ describe("client - a read", () => {
     });
   }
 
+  /** As a contract of ethers: `getAddress()` alone has its address. */
+  const contractAt = (address: string) => ({ getAddress: () => address });
   const readsFrom: ReadonlyArray<
     readonly [
       title: string,
@@ -98,12 +100,20 @@ describe("client - a read", () => {
       "getOrderInfo()",
       (client, from) => client.getOrderInfo(1, { from: from.toLowerCase() }),
     ],
-    ["snapshot()", (client, from) => client.snapshot({ from })],
+    [
+      "snapshot()",
+      (client, from) => client.snapshot({ from: contractAt(from) }),
+    ],
     [
       "orders()",
-      (client, from) => Array.fromAsync(client.orders({ ids: [1], from })),
+      (client, from) =>
+        Array.fromAsync(client.orders({ ids: [1], from: contractAt(from) })),
     ],
-    ["rounds()", (client, from) => Array.fromAsync(client.rounds({ from }))],
+    [
+      "rounds()",
+      (client, from) =>
+        Array.fromAsync(client.rounds({ from: contractAt(from) })),
+    ],
     [
       "a read of at() with a deadline",
       (client, from) => client.withOptions({ from }).at({}).queryVolume(),

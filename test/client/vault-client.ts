@@ -164,7 +164,9 @@ describe("client - VaultClient", () => {
     ]) {
       await client.queryVolume({ from });
     }
-    expect(askedOf(node, "from")).to.deep.equal([SECOND, SECOND]);
+    const own = { from: { address: SECOND } };
+    await new VaultClient(node, { vault: VAULT }, own).queryVolume();
+    expect(askedOf(node, "from")).to.deep.equal([SECOND, SECOND, SECOND]);
     await expectVaultError(
       // the types refuse it
       client.queryVolume({ from: { getAddress: () => 7 } as never }),
@@ -199,10 +201,27 @@ describe("client - VaultClient", () => {
   });
 });
 
-describe("client - a client whose addresses are never found", () => {
+describe("client - a client that waits", () => {
   speedUpTime();
 
-  it("a read and a snapshot throw VAULT_RPC_TIMEOUT after their timeout", async () => {
+  for (const method of ["eth_call", "eth_getCode"]) {
+    it(`a read ends with its signal while ${method} is not answered`, async () => {
+      const stop = new AbortController();
+      const { signal } = stop;
+      const node = new ScriptedNode({
+        answerOf: () => ({ reverted: false, data: "0x" }),
+      });
+      node.on(method, async () => {
+        stop.abort("enough");
+        return await new Promise(() => undefined);
+      });
+      const client = new VaultClient(node, { vault: VAULT });
+      const [end] = await Promise.allSettled([client.queryVolume({ signal })]);
+      expect(end).to.deep.equal({ status: "rejected", reason: "enough" });
+    });
+  }
+
+  it("a read and a snapshot throw VAULT_RPC_TIMEOUT after their timeout if an address is never found", async () => {
     const locate = async (): Promise<never> =>
       await new Promise(() => undefined);
     const client = new VaultClient(nodeOfAddresses(), locate);

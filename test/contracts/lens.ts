@@ -24,6 +24,9 @@ const RETURNS_THE_GAS = "0x5a60005260206000f3";
 /** Returns a word after it has used so much gas. */
 const uses = (gas: number): string =>
   `0x5a5b805a900362${gas.toString(16).padStart(6, "0")}11600157602a60005260206000f3`;
+/** Uses 35,000 gas and returns zero, as if a call in it had failed; with 60,000, a word. */
+const SHORT_OF_GAS =
+  "0x5a6200ea6010601c575a5b805a9003620088b811600a5760206000f35b602a60005260206000f3";
 /** The gas that is left, but for order 5, which is INVALID. */
 const INVALID_5 = "0x6004356005146012575a60005260206000f35bfe";
 const INVALID = "0xfe";
@@ -156,6 +159,11 @@ describe("the lens", () => {
     expect(first).to.be.within(0.11 * GAS, 0.126 * GAS);
     expect(Math.max(...others)).to.be.below(45_000);
     expect(entries).to.have.length(6);
+  });
+
+  it("readOrders() gives more gas to an order that used most of its share, whatever it returned", async () => {
+    const [entry] = await rangeOf(SHORT_OF_GAS, 0n, 1n);
+    expect(entry?.data).to.equal("2a".padStart(64, "0"));
   });
 
   it("readOrders() reads on behind an id that uses up all gas, of a range and of a list", async () => {

@@ -153,11 +153,11 @@ describe("client - requests of orders()", () => {
     ["a run between two that fail", range(1, 20), [1, 20], malformed, 0],
     ["a list between two unknown ids", even, [2, 40], unknown, 0],
     [
-      "a run before one that is answered",
+      "a run before one that is answered, behind an unknown id",
       range(1, 30),
-      range(3, 30),
+      [1, ...range(4, 30)],
       unknown,
-      2,
+      3,
     ],
   ] as const) {
     it(`orders() finds orders that used up their share in ${title}`, async () => {
@@ -168,9 +168,9 @@ describe("client - requests of orders()", () => {
         (entries) =>
           entries.slice(0, ENTRIES) +
           ids
-            .map((id, index) =>
+            .map((id) =>
               id === answered
-                ? entries.slice(ENTRIES + index * ENTRY).slice(0, ENTRY)
+                ? `0101${toBeHex((ENTRY - 64) / 2, 30).slice(2)}${order(BigInt(id)).data.slice(2)}`
                 : usedUp,
             )
             .join(""),

@@ -51,6 +51,7 @@ describe("client - orders", () => {
       { firstId: 5, lastId: 505n, chunkSize: 7, concurrency: 3 },
       present(...range(5, 505)),
     ],
+    ["a range of one id", order, { firstId: 5, lastId: 5 }, present(5)],
     ["ids as they are named", order, { ids: [9, 2n, 3] }, present(9, 2, 3)],
     [
       "ids in no order that begin and end as a row does",
