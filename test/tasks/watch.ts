@@ -261,6 +261,22 @@ describe("events of vault watch", () => {
     });
   }
 
+  it("watch pauses for five seconds without --interval", async () => {
+    const pauses: number[] = [];
+    const until = new Time("", (time) => BigInt(time + 10));
+    const events = watch(
+      hostOf(nodeOf()),
+      { until, interval: undefined, from: undefined },
+      {
+        now: () => pauses.length * 5_000,
+        sleep: async (milliseconds) =>
+          await Promise.resolve(pauses.push(milliseconds)),
+      },
+    );
+    expect(await Array.fromAsync(events)).to.have.lengthOf(1);
+    expect(pauses).to.deep.equal([5_000, 5_000]);
+  });
+
   const failures: ReadonlyArray<
     readonly [string, Parameters<typeof watchThrough>, VaultErrorCode]
   > = [
