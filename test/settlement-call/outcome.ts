@@ -192,6 +192,21 @@ describe("explainRefusal(), of a guard", () => {
     });
   }
 
+  it("has a hint for a revert without a reason, which is another for a mock", async () => {
+    for (const [source, hint] of [
+      ["--at", /check the address, which comes from --at/u],
+      ["deployMocks()", /The contract is a mock \(deployMocks\(\)\)/u],
+    ] as const) {
+      const host = new ScriptedNode().host();
+      const located = { address: VAULT, source };
+      Object.defineProperty(host, "addressOf", {
+        value: async () => await Promise.resolve(located),
+      });
+      const { reason } = await explainRefusal(host, decodeRevertReason("0x"));
+      expect(reason).to.match(hint);
+    }
+  });
+
   it("is of the vault if no guard is on the way", async () => {
     const host = new ScriptedNode().host();
     const { from, vault } = route;

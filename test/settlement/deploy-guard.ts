@@ -269,13 +269,35 @@ describe("deployGuard()", () => {
     });
   }
 
-  it("fails at the deadline of the client, and names its transaction", async () => {
-    keeper.chain.on("eth_getTransactionReceipt", () => null);
-    keeper.chain.on(SEND, async (_, answer) => await answer());
-    const host = keeper.host().withOptions({ timeout: 5_000 });
-    expect(await failure(host)).to.include(
-      `transaction ${String(hashes[0])} was not mined in time`,
-    );
+  for (const [title, timeout] of [
+    ["at the deadline of the client", 5_000],
+    ["after five minutes without one", undefined],
+  ] as const) {
+    it(`fails ${title}, and names its transaction`, async () => {
+      keeper.chain.on("eth_getTransactionReceipt", () => null);
+      keeper.chain.on(SEND, async (_, answer) => await answer());
+      const host = keeper.host().withOptions({ timeout });
+      expect(await failure(host)).to.include(
+        `transaction ${String(hashes[0])} was not mined in time`,
+      );
+    });
+  }
+
+  it("follows the hash that a wallet returns, which only sends", async () => {
+    keeper.chain.on("eth_sendTransaction", async (_, answer) => {
+      codes[GUARD] = OURS;
+      return await answer();
+    });
+    const { hash } = await deploy({
+      host: keeper.host({ accounts: "remote" }),
+    });
+    expect([hash]).to.deep.equal(hashes);
+  });
+
+  it("refuses a price above the limit of the network: VAULT_FEE_ABOVE_LIMIT", async () => {
+    const host = keeper.host({ vault: { maxFeePerGasLimit: 7n } });
+    const deploying = deploy({ host, isAsked: true });
+    await expectVaultError(deploying, "VAULT_FEE_ABOVE_LIMIT");
   });
 
   for (const isAsked of [false, true]) {

@@ -45,6 +45,11 @@ describe("options of settleAll", () => {
     });
   }
 
+  it("settleAll refuses a token that is no address: VAULT_INVALID_ADDRESS", async () => {
+    const settling = keeper.settle({ tokens: ["0x12"] });
+    await expectVaultError(settling, "VAULT_INVALID_ADDRESS");
+  });
+
   for (const [kind, maxHeadAge, confirmations] of [
     ["live", 300, 3],
     ["live", false, 1],

@@ -437,7 +437,10 @@ describe("the report of a settlement", () => {
             JSON.stringify(call).includes(`"data":"${SETTLE}"`),
           );
           expect(
-            calls.map(({ params: [call, at] }) => [fieldsOf(call)["gas"], at]),
+            calls.map(({ params: [call, at] }) => {
+              expect(fieldsOf(call)["from"]).to.equal(transaction.from);
+              return [fieldsOf(call)["gas"], at];
+            }),
           ).to.deep.equal(one.asked);
         }
       });

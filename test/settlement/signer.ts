@@ -190,6 +190,14 @@ describe("the account that settles", () => {
     });
   }
 
+  it("has in process the next nonce after its pending transactions", async () => {
+    node.on("eth_getTransactionCount", ([, tag]) =>
+      tag === "pending" ? "0x5" : "0x1",
+    );
+    const signer = { address: SETTLER, kind: "in-process" } as const;
+    expect(await findFreeNonce(rpc, signer, 5)).to.equal(5);
+  });
+
   it("has no nonce if the node cannot be reached: VAULT_NETWORK_UNREACHABLE", async () => {
     node.on("eth_getTransactionCount", ([, tag]) => {
       if (tag === "pending") {

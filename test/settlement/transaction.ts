@@ -79,6 +79,11 @@ describe("a transaction of a settlement", () => {
       expect(node.asked).to.deep.equal([
         { method: "eth_signTransaction", params: [toRpcTransaction(ours)] },
       ]);
+      expect(toRpcTransaction(ours)).to.deep.equal({
+        ...{ from: SETTLER, to, data, value: "0x0", chainId: "0x7a69" },
+        ...{ nonce: "0x7", gas: "0x186a0", maxFeePerGas: "0x9" },
+        maxPriorityFeePerGas: "0x1",
+      });
     });
   }
 
