@@ -179,10 +179,7 @@ const accountOf = async ({ provider }: Stage): Promise<string> => {
   return String(Reflect.get(Object(accounts), 0));
 };
 
-/**
- * Simulates a settlement with each engine, and settles: the account gets what each
- * simulation has said.
- */
+/** The account gets what each engine's simulation has said. */
 async function settle(
   stage: Stage,
   { engines }: Place,

@@ -19,10 +19,7 @@ export async function startBrowser(): Promise<Browser> {
   });
 }
 
-/**
- * Opens a file as somebody would who double-clicks it. The complaints are
- * warnings, errors, dialogs, and requests but that for the page.
- */
+/** The complaints are warnings, errors, dialogs, and requests but that for the page. */
 export async function openFile(
   browser: Browser,
   file: string,
@@ -50,10 +47,7 @@ export async function openFile(
   return { page, complaints };
 }
 
-/**
- * What axe-core finds wrong with a page, for those who cannot see it or click;
- * of the rows of a table, which are alike, in the first ones.
- */
+/** Of the rows of a table, which are alike, axe-core sees the first ones. */
 export async function findBarriers(page: Page): Promise<readonly string[]> {
   await page.evaluate(axe.source);
   return await page.evaluate<string[]>(

@@ -14,11 +14,7 @@ process.on("exit", () => {
   }
 });
 
-/**
- * Starts a server and waits for the line in which it names its address.
- *
- * @param addressPattern Matches that line, with the port as first group.
- */
+/** @param addressPattern Matches the line with the port, which is its first group. */
 export async function startServerProcess(
   command: string,
   args: readonly string[],

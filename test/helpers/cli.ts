@@ -5,6 +5,7 @@ import path from "node:path";
 import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 
+import { strangersEnvironment } from "./consumers/run-command.js";
 import { hardhatCli } from "./hardhat-node.js";
 
 const compileCache = path.join(
@@ -52,17 +53,8 @@ export async function runHardhat(
 }
 
 /** The environment as a script has it: nothing that asks for colours or CI. */
-export function environmentWithoutColours(): NodeJS.ProcessEnv {
-  const inherited = Object.entries(process.env).filter(
-    ([name]) =>
-      !["CI", "FORCE_COLOR", "NO_COLOR", "NODE_OPTIONS"].includes(name) &&
-      // The tests run in a Hardhat that names its own configuration.
-      !name.startsWith("HARDHAT_"),
-  );
-  return {
-    ...Object.fromEntries(inherited),
-    HARDHAT_DISABLE_TELEMETRY_PROMPT: "true",
-    // Some hundred commands of one test run load the same modules.
-    NODE_COMPILE_CACHE: compileCache,
-  };
-}
+export const environmentWithoutColours = (): NodeJS.ProcessEnv => ({
+  ...strangersEnvironment(),
+  // Some hundred commands of one test run load the same modules.
+  NODE_COMPILE_CACHE: compileCache,
+});

@@ -8,30 +8,18 @@ export interface TestNode {
   stop(): Promise<void>;
 }
 
-export async function noNode(): Promise<TestNode> {
-  return await Promise.resolve({
-    url: undefined,
-    stop: async () => {
-      await Promise.resolve();
-    },
-  });
-}
+export const noNode = async (): Promise<TestNode> =>
+  await Promise.resolve({ url: undefined, stop: async () => undefined });
 
-/** The nodes that everything has to work on. */
-export const everyNode: ReadonlyArray<{
-  readonly name: string;
-  readonly start: () => Promise<TestNode>;
-}> = [
+const everyNode = [
   { name: "an in-process network", start: noNode },
   { name: "hardhat node", start: startHardhatNode },
   { name: "anvil", start: async () => await startAnvil() },
   // A mutation run starts them for each change.
 ].slice(0, process.env["STRYKER_MUTATOR_WORKER"] === undefined ? 3 : 1);
 
-/**
- * The nodes that differ most: `hardhat node` is the first's engine behind the requests
- * of anvil, and takes longest to start. With `FULL=1`, every node.
- */
-export const differentNodes = everyNode.filter(
-  ({ name }) => isFull || name !== "hardhat node",
-);
+/** `hardhat node` is the first's engine behind anvil's requests: with `FULL=1` only. */
+export const differentNodes: ReadonlyArray<{
+  readonly name: string;
+  readonly start: () => Promise<TestNode>;
+}> = everyNode.filter(({ name }) => isFull || name !== "hardhat node");

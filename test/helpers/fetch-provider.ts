@@ -1,9 +1,6 @@
 import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
 
-/**
- * The barest EIP-1193 provider over HTTP, without Hardhat: what
- * `hardhat-vault/client` promises to work with.
- */
+/** The barest provider over HTTP that `hardhat-vault/client` promises to work with. */
 export function fetchProvider(url: string): Eip1193Provider {
   let id = 0;
   return {

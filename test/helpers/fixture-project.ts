@@ -16,11 +16,7 @@ export interface FixtureProject {
 
 const LEFT_BY_RUNS = ["artifacts", "cache", "vault-deployments"];
 
-/**
- * Copies `test/fixture-projects/<name>` to a folder of its own.
- *
- * @param start How the folder's name begins.
- */
+/** Copies a project of `test/fixture-projects/` to a folder whose name has this start. */
 export async function useFixtureProject(
   name: string,
   start = name,

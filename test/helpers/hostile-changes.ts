@@ -142,11 +142,7 @@ function failureOf({ wrap, code, message, value: data }: Change): unknown {
   return wrap === "error" ? Object.assign(new Error(), said) : said;
 }
 
-/**
- * Changes one place of a value, wherever the path leads in it.
- *
- * @param toLeaf Whether to go on to where nothing is inside any more.
- */
+/** @param toLeaf Whether to go on to where nothing is inside any more. */
 function at(
   value: unknown,
   [step = 0, ...rest]: readonly number[],

@@ -33,10 +33,7 @@ export const everythingHostile = Object.entries(hostileTexts)
   .map(([, text]) => text)
   .join("");
 
-/**
- * What a terminal obeys or a reader cannot see, written independently of the
- * code that escapes it.
- */
+/** Written independently of the code that escapes these. */
 const harmful: ReadonlyArray<readonly [from: number, to: number]> = [
   [0x00, 0x1f],
   [0x7f, 0x9f],

@@ -16,10 +16,7 @@ const emptyProject = path.resolve(
   "../fixture-projects/empty",
 );
 
-/**
- * A runtime environment with this plugin, as `hardhat.config.ts` makes it. Its
- * project is empty unless one is given.
- */
+/** As `hardhat.config.ts` makes it, in a project that is empty unless one is given. */
 export async function createTestHre(
   userConfig: HardhatUserConfig = {},
   options: { network?: string; projectRoot?: string } = {},

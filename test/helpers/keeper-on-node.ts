@@ -40,11 +40,7 @@ interface KeeperOptions {
   readonly hidden?: readonly string[];
 }
 
-/**
- * Opens a keeper with an open round, its settler's key in the configuration.
- *
- * @param accounts Of the node's mnemonic: the settler, and everybody else.
- */
+/** Opens a keeper with an open round; the accounts are of the node's mnemonic. */
 async function openKeeper(
   node: string,
   projectRoot: string,

@@ -59,11 +59,7 @@ export interface Asked {
   sends: number;
 }
 
-/**
- * Makes the handler of a server in front of a node that answers as the case says.
- *
- * @param key Signs the transactions of a stranger with the same account.
- */
+/** @param key Signs the transactions of a stranger with the same account. */
 export function answerAs(
   { when, answer }: NodeAnswerCase,
   upstream: string,

@@ -70,11 +70,7 @@ export const failing = (times: number, failure: unknown): RecordingNode =>
     return WORD;
   });
 
-/**
- * Puts a recorder in front of a node.
- *
- * @param before Runs before each request is passed on.
- */
+/** @param before Runs before each request is passed on. */
 export const recordCalls = (
   provider: Eip1193Provider,
   before: (method: string) => Promise<void> | void = () => undefined,

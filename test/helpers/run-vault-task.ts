@@ -25,10 +25,7 @@ export async function runVaultTask(
   return { stdout: out.text(), stderr: err.text(), exitCode };
 }
 
-/**
- * Runs in this process what a user types after `hardhat vault` on a terminal of
- * that width, without a keyboard, and returns what is written to it.
- */
+/** On a terminal of that width, without a keyboard; what is written to it. */
 export async function runOnTerminal(
   hre: HardhatRuntimeEnvironment,
   typed: string,

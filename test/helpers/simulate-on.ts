@@ -62,11 +62,7 @@ export function changeSimulated(
   });
 }
 
-/**
- * Changes what a node's `eth_simulateV1` returns of its calls.
- *
- * @param change Gets the place of a call: the settlement has 0, readings before it are below.
- */
+/** @param change Gets the place of a call: the settlement has 0, readings before it are below. */
 export function changeCalls(
   node: ScriptedNode,
   change: (place: number, call: Answer, calls: readonly unknown[]) => Answer,
@@ -82,10 +78,7 @@ export function changeCalls(
   ]);
 }
 
-/**
- * Changes what a node's `eth_simulateV1` returns of the settlement. If that fails, a call of
- * it does, too.
- */
+/** If the settlement that is simulated fails, a call of it does, too. */
 export function changeSettlement(node: ScriptedNode, change: Answer): void {
   if (change["status"] === "0x0") {
     const { message, data } = fieldsOf(change["error"]);

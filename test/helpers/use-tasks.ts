@@ -98,11 +98,7 @@ export function squeezed(text: string): string {
   return text.replaceAll(/^ +/gmu, "").replaceAll(/(?<=\S) {2,}/gu, " · ");
 }
 
-/**
- * One test for each command.
- *
- * @param commands On each line a command, the code of its error, and words of the message.
- */
+/** @param commands On each line a command, the code of its error, and words of the message. */
 export function itFails(
   { errorOf }: Pick<Tasks, "errorOf">,
   commands: string,

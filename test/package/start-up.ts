@@ -41,10 +41,7 @@ const librariesOf: Readonly<Record<string, readonly string[]>> = {
   decode: [],
 };
 
-/**
- * Runs a script in a new process, after the start of Hardhat, and lists the modules that
- * it loads: their URLs, as the module loader resolved them.
- */
+/** The URLs of the modules that a script loads in a new process. */
 function modulesLoadedBy(script: string, printed = /^$/u): readonly string[] {
   const recorder = `
     import { registerHooks } from "node:module";

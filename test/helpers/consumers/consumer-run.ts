@@ -106,10 +106,7 @@ async function runTests(
   }
 }
 
-/**
- * Runs the documents' scripts, and compares what they print with what they say.
- * Each makes its own connection, so one process can run them all.
- */
+/** Each script makes its own connection, so one process can run them all. */
 async function runDocuments(
   definition: ConsumerDefinition,
   scripts: readonly DocumentBlock[],
@@ -205,10 +202,7 @@ async function runTasksOnNode(
 /** No limit of size holds for a test, which is not deployed. */
 const TEST_FILE = /\.t\.sol\b/u;
 
-/**
- * Checks by what Hardhat's build left that the project compiled all of our contracts,
- * without a warning.
- */
+/** Hardhat's build left what it compiled, and its warnings. */
 async function checkBuild(folder: string): Promise<void> {
   const compiled = new Set<string>();
   const buildInfos = path.join(folder, "artifacts/build-info");
@@ -233,11 +227,7 @@ async function checkBuild(folder: string): Promise<void> {
   expect([...compiled]).to.include.members(importable);
 }
 
-/**
- * One process for both projects: it reads and parses each file once. The first
- * is all of the project, the second what this package exports, with the
- * declarations of everything that it imports checked too.
- */
+/** The whole project, and what this package exports with all that those types import. */
 async function typeCheck(
   folder: string,
   { name }: ConsumerDefinition,
@@ -258,11 +248,7 @@ async function typeCheck(
   );
 }
 
-/**
- * With the remapping that the document shows, and the compiler of an npm
- * package: forge runs a program, asks it for its version and talks standard
- * JSON with it.
- */
+/** With the remapping that the document shows, and the compiler of an npm package. */
 async function runForge(
   folder: string,
   { compiler }: ConsumerDefinition,

@@ -10,10 +10,7 @@ export interface ConsumerDefinition {
   readonly files?: string;
   /** Version of Node that it runs on; that of the tests unless given. */
   readonly node?: string;
-  /**
-   * Folder of Hardhat's own templates. Without it, the project is the example of
-   * that name, or else the fixture.
-   */
+  /** Folder of Hardhat's own templates; else the example of that name, or the fixture. */
   readonly template?: string;
   /** Versions that replace those of the template. */
   readonly versions: Readonly<Record<string, string>>;
@@ -23,10 +20,7 @@ export interface ConsumerDefinition {
   readonly compiler?: SolcVersion;
   /** Which of the documents' code it has. */
   readonly documents?: "ethers" | "viem" | "solidity" | "hardhat-2";
-  /**
-   * What it installs with this package; that is not done for it, since a project
-   * without the plugin needs none of it.
-   */
+  /** What it installs with this package: a project without the plugin needs none of it. */
   readonly peers?: readonly string[];
   /** Its Solidity tests also run with Foundry's forge. */
   readonly hasForge?: boolean;

@@ -40,7 +40,7 @@ export async function runCommand(
 export function strangersEnvironment(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(
     ([name]) =>
-      !/^(npm_(?!config_)|npm_config_local_prefix$|INIT_CWD$|HARDHAT_|NODE_(OPTIONS|ENV)$|FORCE_COLOR$|NO_COLOR$)/u.test(
+      !/^(npm_(?!config_)|npm_config_local_prefix$|INIT_CWD$|HARDHAT_|NODE_(OPTIONS|ENV)$|CI$|FORCE_COLOR$|NO_COLOR$)/u.test(
         name,
       ),
   );
