@@ -9,6 +9,8 @@ import type { EncodedCall } from "../../src/client/codec.js";
 import { VaultClient } from "../../src/client/index.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { failureOf, useOpenRound } from "../helpers/open-round.js";
+import { SETTLE, SETTLER, VAULT } from "../helpers/scripted-contracts.js";
+import { ScriptedNode } from "../helpers/scripted-node.js";
 
 const FORWARDER = "0x00000000000000000000000000000000000f0f0f";
 /** Calls the address in the first word with the bytes after it. */
@@ -140,6 +142,28 @@ describe("callsVault() and .calledVault()", () => {
       expect((await failureOf(check(sent))).message).to.match(message);
     });
   }
+
+  it("callsVault() waits until the transaction is mined, and takes the code of a deployment for no call", async () => {
+    const node = new ScriptedNode();
+    node.mines = false;
+    const hash = await node.request({
+      method: "eth_sendTransaction",
+      params: [{ from: SETTLER, to: VAULT, data: SETTLE }],
+    });
+    node.on("eth_getTransactionReceipt", async (_, answer, occurrence) => {
+      if (occurrence === 1) {
+        node.mine();
+      }
+      return await answer();
+    });
+    node.on("debug_traceTransaction", () => ({
+      ...{ type: "CREATE2", from: SETTLER, to: VAULT, input: SETTLE },
+    }));
+    const client = new VaultClient(node, { vault: VAULT });
+    const { message } = await failureOf(callsVault(client, hash, "settleAll"));
+    expect(message).to.contain("but it did not call settleAll");
+    expect(node.pool).to.deep.equal([]);
+  });
 
   it("callsVault() names a node that cannot trace, with its words escaped", async () => {
     const { hash } = await round().setVolume(1n);

@@ -111,6 +111,15 @@ describe("reads of one branch of the chain", () => {
     await expectVaultError(read(), "VAULT_RPC_ERROR");
   });
 
+  it("a value that one node of a gateway refuses by the hash is asked for by number, beside those that another one has", async () => {
+    let asked = 0;
+    byHash = () => (asked++ === 0 ? { result: "0x7" } : badParams);
+    byNumber = () => ({ result: "0x8" });
+    expect(await branch.read([balance, code])).to.deep.equal([
+      ...[{ result: "0x7" }, { result: "0x8" }],
+    ]);
+  });
+
   it("a node that refuses state by hash and by number is asked by the hash the next time", async () => {
     byHash = () => out;
     byNumber = () => out;
