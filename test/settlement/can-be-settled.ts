@@ -95,7 +95,14 @@ describe("findIfSettleable()", () => {
       true,
       /^n/u,
     ],
-    ["no: settled", { round: settled }, true, undefined, false, /is settled$/u],
+    [
+      "no: settled",
+      { round: settled },
+      false,
+      undefined,
+      false,
+      /is settled$/u,
+    ],
     ["no: refused", {}, true, NOT_YET, false, /^not yet$/u],
     [
       "not known: refused from the zero address",
