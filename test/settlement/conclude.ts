@@ -42,6 +42,7 @@ describe("the log of settlements", () => {
     expect(all[0]).to.deep.include({
       ...{ network: "scripted", chainId: 31_337, vault: VAULT, instance: null },
     });
+    expect(all[0]?.["block"]).to.have.property("number");
     expect(all[0]?.["time"]).to.match(/^\d{4}-\d\d-\d\dT/u);
   });
 
@@ -76,12 +77,17 @@ describe("the log of settlements", () => {
     );
   });
 
-  it("that cannot be written is a warning, and the settlement is finished", async () => {
-    await mkdir(log(), { recursive: true });
-    expect(await keeper.settle()).to.include({ status: "settled" });
-    expect(keeper.troubles).to.match(/not added to the log: it is a folder/u);
-    expect(existsSync(keeper.journalFile(".finished"))).to.equal(true);
-  });
+  for (const resume of [false, true]) {
+    it(`that cannot be written is a warning, and the settlement is finished (resume: ${resume})`, async () => {
+      if (resume) {
+        await keeper.interrupt();
+      }
+      await mkdir(log(), { recursive: true });
+      expect(await keeper.settle({ resume })).to.include({ status: "settled" });
+      expect(keeper.troubles).to.match(/not added to the log: it is a folder/u);
+      expect(existsSync(keeper.journalFile(".finished"))).to.equal(true);
+    });
+  }
 
   const journal = (): Journal =>
     new Journal(keeper.projectRoot, journalSubject);

@@ -66,6 +66,11 @@ describe("the file of a journal", () => {
       `vault ${VAULT} on live chain 1, not of vault ${VAULT} on live chain 31337`,
     ],
     [
+      "it is of a development node",
+      changedBy({ chainKind: "development" }),
+      "on development chain 31337, not of vault",
+    ],
+    [
       "it is of another vault",
       changedBy({ vault: FACTORY }),
       `vault ${FACTORY} on live chain 31337, not of vault ${VAULT}`,
@@ -107,6 +112,24 @@ describe("the file of a journal", () => {
       "its transactions are of two accounts",
       transaction({ ...unsigned, from: FACTORY }, true),
       "not the same account and nonce",
+    ],
+    [
+      "its transactions have two nonces",
+      transaction({ ...unsigned, nonce: 77 }, true),
+      "not the same account and nonce",
+    ],
+    [
+      "its cancellation goes elsewhere",
+      transaction(
+        { ...unsigned, kind: "cancellation", to: FACTORY, data: "0x" },
+        true,
+      ),
+      "not a transfer to the account itself",
+    ],
+    [
+      "the signed bytes of its cancellation are of another transaction",
+      transaction({ kind: "cancellation", to: SETTLER, data: "0x" }, true),
+      "signed bytes are not its",
     ],
     [
       "its guard settles another vault",

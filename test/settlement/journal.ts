@@ -174,23 +174,25 @@ describe("Journal", () => {
     expect(message).to.match(/EEXIST|ENOTDIR/u);
   });
 
-  it("is given to the user, not deleted, if only another user may read it", async () => {
-    const method = mock.method(fs.promises, "readFile", async () => {
-      const problem = new Error("EACCES: not permitted");
-      throw await Promise.resolve(Object.assign(problem, { code: "EACCES" }));
-    });
-    syncBuiltinESMExports();
-    const reading = journal().read();
-    const { message } = await expectVaultError(
-      reading,
-      "VAULT_INVALID_JOURNAL",
-    ).finally(() => {
-      // Not `mock.restoreAll()`, which brings the mocks of earlier files back.
-      method.mock.restore();
+  for (const code of ["EACCES", "EPERM"]) {
+    it(`is given to the user, not deleted, if only another user may read it: ${code}`, async () => {
+      const method = mock.method(fs.promises, "readFile", async () => {
+        const problem = new Error(`${code}: not permitted`);
+        throw await Promise.resolve(Object.assign(problem, { code }));
+      });
       syncBuiltinESMExports();
+      const reading = journal().read();
+      const { message } = await expectVaultError(
+        reading,
+        "VAULT_INVALID_JOURNAL",
+      ).finally(() => {
+        // Not `mock.restoreAll()`, which brings the mocks of earlier files back.
+        method.mock.restore();
+        syncBuiltinESMExports();
+      });
+      expect(message).to.include("chown").and.include("do not delete it");
     });
-    expect(message).to.include("chown").and.include("do not delete it");
-  });
+  }
 });
 
 describe("the journal of settleAll", () => {
@@ -217,9 +219,9 @@ describe("the journal of settleAll", () => {
     },
   ]);
 
-  for (const [title, genesis] of [
-    ["another", OTHER_HASH],
-    ["no", undefined],
+  for (const [title, genesis, found] of [
+    ["another", OTHER_HASH, OTHER_HASH],
+    ["no", undefined, "nothing"],
   ] as const) {
     it(`locks if the node has ${title} first block: VAULT_JOURNAL_OF_OTHER_CHAIN`, async () => {
       const { hash } = await keeper.interrupt();
@@ -229,6 +231,7 @@ describe("the journal of settleAll", () => {
         const { code, reason } = await keeper.settle(options);
         expect(code).to.equal("VAULT_JOURNAL_OF_OTHER_CHAIN");
         expect(reason).to.include(JOURNAL_FILE).and.include("delete the file");
+        expect(reason).to.include(`the node answers ${found} for`);
       }
       expect(await text()).to.equal(before);
       expect(keeper.sends).to.equal(0);

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { Transaction } from "ethers";
 
+import { VaultError } from "../../src/client/index.js";
 import type { FeeLimits } from "../../src/settlement-call/fees.js";
 import { raiseFees, signReplacement } from "../../src/settlement/replace.js";
 import type { SignedReplacement } from "../../src/settlement/replace.js";
@@ -169,11 +170,13 @@ describe("signReplacement()", () => {
     expect(bounded).to.include({ kind: "signed" });
   });
 
+  const noTerminal = new VaultError("VAULT_NO_TERMINAL", {});
   for (const [answer, is] of [
     [true, { kind: "signed" }],
     ["too much", { kind: "declined", problem: "too much" }],
+    [noTerminal, { kind: "declined", problem: noTerminal.shortMessage }],
   ] as const) {
-    it(`shows the old and the new cost to a person, who answers ${answer}`, async () => {
+    it(`shows the old and the new cost to a person, who answers ${answer instanceof VaultError ? answer.code : answer}`, async () => {
       keeper.suggestHighTip();
       const shown: unknown[] = [];
       const made = await replace("bump", old, {}, async (one) => {

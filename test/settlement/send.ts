@@ -36,8 +36,9 @@ describe("send()", () => {
     ["User rejected the request.", {}, false],
     ["upstream timed out", {}, true],
     ["txpool is full", {}, true],
-    ["no", { code: -32_005 }, true],
-    ["no", { code: -32_429 }, true],
+    ...[-32_005, -32_011, -32_046, -32_429, 429].map(
+      (code) => ["no", { code }, true] as const,
+    ),
     ["execution reverted", { code: 3, data: "0x" }, false],
   ] as const) {
     it(`is refused${isTransient ? " for the moment" : ""} by "${message}", ${JSON.stringify(more)}`, async () => {

@@ -137,7 +137,8 @@ describe("settleAll", () => {
       }
       return withOptions(given);
     };
-    const { settlement } = await keeper.end({}, host);
+    const { settlement, isFinal } = await keeper.end({}, host);
+    expect(isFinal).to.equal(false);
     expect(settlement).to.deep.include({
       ...{ ...notSent, status: "unconfirmed", code: null },
       ...{ reason: "Error: a bug", before: OPEN_ROUND },

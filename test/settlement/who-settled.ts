@@ -48,9 +48,10 @@ describe("who settled a round", () => {
     return receipt;
   };
 
-  for (const [title, hashes, touches] of [
-    ["no other went there", [HASH], false],
-    ["it wrote a log in another", [HASH, OTHER_HASH], true],
+  for (const [title, hashes, other, touches] of [
+    ["no other went there", [HASH], elsewhere, false],
+    ["another went there and wrote no log", [], theirs, true],
+    ["it wrote a log in another", [HASH, OTHER_HASH], elsewhere, true],
   ] as const) {
     it(`othersTouchVault() is ${touches} if ${title}`, async () => {
       chain.on("eth_getLogs", ([filter]) => {
@@ -58,7 +59,7 @@ describe("who settled a round", () => {
         expect([address, typeof blockHash]).to.deep.equal([VAULT, "string"]);
         return hashes.map((transactionHash) => ({ transactionHash }));
       });
-      mine(elsewhere, ours);
+      mine(other, ours);
       const found = await othersTouchVault(chain.host(), await receiptOf());
       expect(found).to.equal(touches);
     });

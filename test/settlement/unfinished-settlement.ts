@@ -1,0 +1,37 @@
+import { expect } from "chai";
+
+import { describeUnfinished } from "../../src/settlement/unfinished-settlement.js";
+import { HASH } from "../helpers/names.js";
+
+describe("describeUnfinished()", () => {
+  const since = 1_700_000_000;
+  const at = "since 2023-11-14T22:13:20Z";
+  for (const [title, found, says] of [
+    [
+      "names its hash and age",
+      { hash: HASH, since },
+      `${HASH}, 9 s old, ${at}`,
+    ],
+    [
+      "names the nonce of one without a hash",
+      { hash: null, since },
+      `nonce 7, its hash not known, 9 s old, ${at}`,
+    ],
+    [
+      "does not know the age in an older journal",
+      { hash: HASH, since: null },
+      `${HASH}, its age is not known`,
+    ],
+    [
+      "has no negative age if the clock was set back",
+      { hash: HASH, since: since + 10 },
+      `${HASH}, 0 s old, since 2023-11-14T22:13:30Z`,
+    ],
+  ] as const) {
+    it(title, () => {
+      expect(describeUnfinished({ nonce: 7, ...found }, since + 9)).to.equal(
+        says,
+      );
+    });
+  }
+});
