@@ -77,17 +77,12 @@ describe("the log of settlements", () => {
     );
   });
 
-  for (const resume of [false, true]) {
-    it(`that cannot be written is a warning, and the settlement is finished (resume: ${resume})`, async () => {
-      if (resume) {
-        await keeper.interrupt();
-      }
-      await mkdir(log(), { recursive: true });
-      expect(await keeper.settle({ resume })).to.include({ status: "settled" });
-      expect(keeper.troubles).to.match(/not added to the log: it is a folder/u);
-      expect(existsSync(keeper.journalFile(".finished"))).to.equal(true);
-    });
-  }
+  it("that cannot be written is a warning, and the settlement is finished", async () => {
+    await mkdir(log(), { recursive: true });
+    expect(await keeper.settle()).to.include({ status: "settled" });
+    expect(keeper.troubles).to.match(/not added to the log: it is a folder/u);
+    expect(existsSync(keeper.journalFile(".finished"))).to.equal(true);
+  });
 
   const journal = (): Journal =>
     new Journal(keeper.projectRoot, journalSubject);

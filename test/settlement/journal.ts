@@ -1,5 +1,5 @@
 import fs, { existsSync } from "node:fs";
-import { readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 import path from "node:path";
 import { mock } from "node:test";
@@ -7,6 +7,7 @@ import { mock } from "node:test";
 import { expect } from "chai";
 import { Wallet, keccak256 } from "ethers";
 
+import { UNKNOWN_GENESIS } from "../../src/rpc/blocks.js";
 import type { JournalEntry } from "../../src/settlement/journal-file.js";
 import { Journal } from "../../src/settlement/journal.js";
 import { expectVaultError } from "../helpers/assertions.js";
@@ -161,6 +162,29 @@ describe("Journal", () => {
       await journal().begin(next);
       await journal().finish(next);
       expect((await journal().readFinished())?.mayStillArrive).to.equal(is);
+    });
+  }
+
+  it("throws VAULT_JOURNAL_NOT_WRITTEN if a folder has the name of the finished one", async () => {
+    await journal().begin(entry);
+    await mkdir(path.join(keeper.projectRoot, journal().finishedFile));
+    const finishing = journal().finish(entry);
+    await expectVaultError(finishing, "VAULT_JOURNAL_NOT_WRITTEN");
+    expect(await journal().read()).to.deep.include(entry);
+  });
+
+  for (const [genesisHash, locks] of [
+    [UNKNOWN_GENESIS, true],
+    [OTHER_HASH, false],
+  ] as const) {
+    it(`of a development node locks (${locks}) if the first block is ${genesisHash.slice(0, 7)} by then`, async () => {
+      const on = (genesis: string): Journal =>
+        new Journal(keeper.projectRoot, {
+          ...{ ...journalSubject, chainKind: "development" },
+          genesisHash: genesis,
+        });
+      await on(GENESIS).begin(entry);
+      expect((await on(genesisHash).read()) !== undefined).to.equal(locks);
     });
   }
 

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { toQuantity } from "ethers";
 
+import { VaultError } from "../../src/client/index.js";
 import type { RpcClient } from "../../src/rpc/rpc-client.js";
 import { noRetries } from "../../src/rpc/retry.js";
 import { nothingToDo } from "../../src/settlement-call/outcome.js";
@@ -242,9 +243,17 @@ describe("findTransaction()", () => {
       }
     });
   }
+
+  it("counts again from the first search after one on a node that is behind", async () => {
+    for (const usedIn of [8, 9, 8]) {
+      const found = await find({ usedIn, head: 9 }, [sent], 2);
+      expect(found).to.deep.equal(unseen);
+    }
+  });
 });
 
 describe("look()", () => {
+  const noRound = new VaultError("VAULT_NO_TERMINAL", {});
   const over = nothingToDo("The round is settled.");
   const lookAt = async (
     chain: Chain | (() => Chain),
@@ -282,6 +291,12 @@ describe("look()", () => {
       async (at?: number) =>
         await Promise.resolve(at === undefined ? over : undefined),
       { ...closed, isNonceFree: false },
+    ],
+    [
+      "keeps the error of a round that cannot be read",
+      {},
+      async () => await Promise.reject(noRound),
+      { kind: "unread", problem: noRound.shortMessage, error: noRound },
     ],
     [
       "does not know so if the node lacks the state of that block",

@@ -8,6 +8,7 @@ import type { SignedReplacement } from "../../src/settlement/replace.js";
 import type { SentTransaction } from "../../src/settlement/transaction.js";
 import type { SettleAllOptions } from "../../src/settlement/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
+import { codedError } from "../helpers/foreign-errors.js";
 import { itSettles, remote, sent, useKeeper } from "../helpers/keeper.js";
 import { SETTLER } from "../helpers/scripted-contracts.js";
 
@@ -135,6 +136,13 @@ describe("signReplacement()", () => {
       expect(made).to.have.nested.property("transaction.gas", gas);
     });
   }
+
+  it("signs no cancellation if the network fails while its gas is estimated", async () => {
+    keeper.chain.on("eth_estimateGas", () => {
+      throw codedError("ECONNREFUSED");
+    });
+    await expectVaultError(replace("cancel"), "VAULT_NETWORK_UNREACHABLE");
+  });
 
   it("lowers the reserve for later base fees to the limit", async () => {
     // An eighth more than 10 is 12, and the reserve would make it 15.

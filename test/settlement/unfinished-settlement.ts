@@ -1,7 +1,22 @@
 import { expect } from "chai";
 
-import { describeUnfinished } from "../../src/settlement/unfinished-settlement.js";
+import {
+  describeUnfinished,
+  findUnfinished,
+} from "../../src/settlement/unfinished-settlement.js";
+import { entry, journalSubject, useKeeper } from "../helpers/keeper.js";
 import { HASH } from "../helpers/names.js";
+
+describe("findUnfinished()", () => {
+  const keeper = useKeeper();
+
+  it("finds no start in an older journal", async () => {
+    const older = { version: 1, ...journalSubject, ...entry, since: undefined };
+    await keeper.writeJournal(older);
+    const found = await findUnfinished(keeper.host());
+    expect(found).to.deep.equal({ hash: HASH, nonce: 7, since: null });
+  });
+});
 
 describe("describeUnfinished()", () => {
   const since = 1_700_000_000;

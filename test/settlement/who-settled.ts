@@ -83,8 +83,14 @@ describe("who settled a round", () => {
       transaction: { ...transaction, to: GUARD },
     });
   };
-  for (const [title, inBlock6, says] of [
+  for (const [title, inBlock6, says, effect = settledRound] of [
     ["the account of a call of the guard", [elsewhere, ofGuard], named],
+    [
+      "the account that opened the next round, too",
+      [ofGuard],
+      named,
+      nextRound,
+    ],
     ["nobody, if no transaction can have done it", [elsewhere], inBlock],
     [
       "nobody, if two can have done it",
@@ -97,7 +103,7 @@ describe("who settled a round", () => {
   ] as const) {
     it(`describeWhoSettled() names ${title}`, async () => {
       chain.pool.push(...inBlock6);
-      chain.mine(settledRound);
+      chain.mine(effect);
       mine(late);
       expect(await describeLate()).to.equal(says);
     });
