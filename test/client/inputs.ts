@@ -156,6 +156,7 @@ describe("inputs", () => {
     expect(describeInput("x".repeat(500))).to.have.lengthOf.below(130);
     expect(describeInput("x".repeat(118))).to.not.include("…");
     expect(describeInput({ a: 1 })).to.equal("an object");
+    expect(describeInput(["a secret"])).to.equal("a list");
     expect(describeInput(7)).to.equal("7");
   });
 
