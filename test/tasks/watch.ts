@@ -308,7 +308,14 @@ describe("events of vault watch", () => {
   ];
   for (const [title, watched, code] of failures) {
     it(`watch fails with ${code} if ${title}`, async () => {
-      await expectVaultError(watchThrough(...watched), code);
+      const { details } = await expectVaultError(
+        watchThrough(...watched),
+        code,
+      );
+      // What was seen at first.
+      expect(String(details["expected"])).to.match(
+        /^(?:undefined|31337|.*2027-01-15T08:00:00Z.*)$/u,
+      );
     });
   }
 });
@@ -385,14 +392,15 @@ describe("what vault watch prints of an event", () => {
         seen: {
           ...seen,
           readings: { ...seen.readings, volume },
-          keeper: { ...seen.keeper, expired: true },
+          keeper: { ...seen.keeper, expired: true, canBeSettled: false },
+          reason: "why",
         },
       }).split("\n"),
     ).to.deep.equal([
       `block 6  ${label}  7 tokens`,
       `block 6  Volume  failed: ${volume.error.shortMessage}`,
       "block 6  Expired  yes",
-      `block 6  ${ATTEMPT}  yes`,
+      `block 6  ${ATTEMPT}  no, why`,
       "",
     ]);
   });

@@ -112,6 +112,7 @@ describe("the histogram of opening prices", () => {
       expect([...labels, mark?.split(" ")[2] ?? why].join(" | ")).to.equal(
         drawn,
       );
+      expect(text.includes("price, raw")).to.equal(settings.raw);
       expect(text.includes(" against strike<")).to.equal(mark !== undefined);
     });
   }
