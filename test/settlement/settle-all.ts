@@ -140,6 +140,8 @@ describe("settleAll", () => {
     const { settlement, isFinal, block } = await keeper.end({}, host);
     expect(isFinal).to.equal(false);
     expect(block).to.include({ number: 5 });
+    expect(settlement.preview).to.include({ status: "settled" });
+    expect(await keeper.journal()).to.include({ sentAfterBlock: 5 });
     expect(settlement).to.deep.include({
       ...{ ...notSent, status: "unconfirmed", code: null },
       ...{ reason: "Error: a bug", before: OPEN_ROUND },
