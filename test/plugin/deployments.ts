@@ -115,7 +115,17 @@ describe("vault-deployments: addresses that deploy-mocks wrote", () => {
       () => (genesis = { hash: `0xabababab${"cd".repeat(28)}` }),
       otherChain,
     ],
-    ["the chain has no first block", () => (genesis = null), otherChain],
+    [
+      "the chain has no first block, though another one without had mocks",
+      async () => {
+        genesis = null;
+        await leave(
+          { ...deployment, genesisHash: "unknown" },
+          "1-unknown.json",
+        );
+      },
+      "belong to other chains",
+    ],
     [
       "the chain has no code of one of its contracts",
       () => (codeless = SECOND),
@@ -194,16 +204,17 @@ describe("vault-deployments: addresses that deploy-mocks wrote", () => {
     }
   });
 
-  it("a deployment is saved whole, and used at once by the same vault and by new ones", async () => {
-    const vault = await open();
+  it("a deployment is saved whole, and used at once by the same vault and by one that found none before", async () => {
+    const [vault, other] = [await open(), await open()];
     await hintOf(vault);
+    await hintOf(other);
     expect(await (await vault.deployments?.())?.save(deployment)).to.equal(
       "vault-deployments/1-abababab.json",
     );
     expect(JSON.parse(await readFile(file(), "utf8"))).to.deep.equal(
       deployment,
     );
-    for (const using of [vault, await open()]) {
+    for (const using of [vault, other]) {
       expect(await using.queryVolume()).to.equal(1n);
     }
     const contracts = { ...documentedContracts, vault: SECOND };

@@ -30,8 +30,13 @@ describe("reads at a pinned block", () => {
     const node = new ScriptedNode();
     const { read } = await pinOn(node);
     await read();
-    expect(named(node)).to.deep.equal(["hash"]);
-    expect(node.asked).to.have.length(1);
+    const { hash } = await getBlock(
+      new RpcClient(new ScriptedNode(), "live"),
+      4,
+    );
+    expect(node.asked.map(({ params }) => params[1])).to.deep.equal([
+      { blockHash: hash, requireCanonical: true },
+    ]);
   });
 
   for (const [code, message] of [
@@ -55,20 +60,57 @@ describe("reads at a pinned block", () => {
     });
   }
 
-  it("requestAt() asks a node that is behind again, and by hash", async () => {
+  const behind = "header for hash not found";
+  for (const [node, message, lacking, takesHashes, asked] of [
+    ["is behind", behind, 3, true, ["hash", "hash", "hash", "hash"]],
+    ["lacks the state", "missing trie node 1a", 1, true, ["hash", "hash"]],
+    ["is behind at first", behind, 1, false, ["hash", "hash"]],
+    ["names no hash", behind, 2, false, ["hash", "hash", "number"]],
+  ] as const) {
+    it(`requestAt() asks a node that ${node} again: ${asked.join(", ")}`, async () => {
+      const scripted = new ScriptedNode();
+      const { read } = await pinOn(scripted);
+      if (takesHashes) {
+        await read();
+      }
+      let left: number = lacking;
+      scripted.on("eth_getBalance", async (_, answer) => {
+        if (left-- > 0) {
+          throw failure(message, -32_000);
+        }
+        return await answer();
+      });
+      scripted.asked.length = 0;
+      expect(await read()).to.equal(10n ** 18n);
+      expect(named(scripted)).to.deep.equal(asked);
+    });
+  }
+
+  it("requestAt() throws after six attempts that a node that takes hashes lacks the block", async () => {
     const node = new ScriptedNode();
     const { read } = await pinOn(node);
     await read();
-    let lacking = 3;
+    node.on("eth_getBalance", () => {
+      throw failure(behind, -32_000);
+    });
+    node.asked.length = 0;
+    await expectVaultError(read(), "VAULT_RPC_ERROR");
+    expect(named(node)).to.have.length(6);
+  });
+
+  it("requestAt() names the hash again after a node refused hash and number", async () => {
+    const node = new ScriptedNode();
+    const { read } = await pinOn(node);
+    let left = 2;
     node.on("eth_getBalance", async (_, answer) => {
-      if (lacking-- > 0) {
-        throw failure("header for hash not found", -32_000);
+      if (left-- > 0) {
+        throw failure("daily request count exceeded", -32_005);
       }
       return await answer();
     });
-    node.asked.length = 0;
-    expect(await read()).to.equal(10n ** 18n);
-    expect(named(node)).to.deep.equal(["hash", "hash", "hash", "hash"]);
+    await expectVaultError(read(), "VAULT_RPC_ERROR");
+    await read();
+    expect(named(node)).to.deep.equal(["hash", "number", "hash"]);
   });
 
   it("requestAt() throws at once what else a node refuses that takes hashes", async () => {
