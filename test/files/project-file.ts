@@ -124,6 +124,7 @@ describe("files of a project", () => {
     const second = await withFileSystem({ link }, async () => await create(2));
     expect(second).to.match(/^EEXIST/u);
     expect(await readFile(at(), "utf8")).to.equal("1\n");
+    expect((await stat(at())).mode & 0o777).to.equal(0o600);
   });
 
   it("a file that cannot be written whole without hard links is removed", async () => {
@@ -222,15 +223,22 @@ describe("files of a project", () => {
     },
   );
 
-  itOnPosix("a folder and a device are no regular files", async () => {
-    expect(await failureOf(requireRegularFile(root))).to.equal(
-      "it is a folder",
-    );
-    expect(await failureOf(requireRegularFile("/dev/null"))).to.equal(
-      "it is not a regular file",
-    );
-    await requireRegularFile(at());
-  });
+  itOnPosix(
+    "a folder, a device and a link to itself are no regular files",
+    async () => {
+      expect(await failureOf(requireRegularFile(root))).to.equal(
+        "it is a folder",
+      );
+      expect(await failureOf(requireRegularFile("/dev/null"))).to.equal(
+        "it is not a regular file",
+      );
+      await requireRegularFile(at());
+      await symlink("loop", at("loop"));
+      expect(await failureOf(requireRegularFile(at("loop")))).to.match(
+        /^ELOOP/u,
+      );
+    },
+  );
 });
 
 describe("values of files", () => {

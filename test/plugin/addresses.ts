@@ -151,6 +151,25 @@ describe("addresses of a vault", () => {
     });
   }
 
+  it("bind() comes before the configuration, for the roles that it binds last", async () => {
+    const { vault } = await hre.network.create("named");
+    for (const role of ["trading", "vault"] as const) {
+      vault.bind(
+        async (asked) =>
+          await Promise.resolve(
+            asked === role
+              ? { address: SECOND, source: `the mock ${role}` }
+              : { path: "", hint: "" },
+          ),
+      );
+    }
+    expect((await vault.addressOf("vault")).source).to.equal("the mock vault");
+    expect((await vault.addressOf("trading")).source).to.equal(
+      "networks.named.vault.contracts.trading",
+    );
+    await vault.connection.close();
+  });
+
   it("deployMocks() comes before the configuration, but not before what at() or an instance names itself", async () => {
     const own = await createTestHre({
       networks: {

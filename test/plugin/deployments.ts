@@ -1,4 +1,4 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, utimes, writeFile } from "node:fs/promises";
 import path from "node:path";
 
 import { expect } from "chai";
@@ -178,6 +178,20 @@ describe("vault-deployments: addresses that deploy-mocks wrote", () => {
         await leave(foreign, name);
       }
       expect(await hintOf(await open())).to.match(hint);
+    });
+  }
+
+  for (const [title, content, name] of [
+    ["is of another chain", { ...foreign, contracts: withPool }, "1-eeeeeeee"],
+    ["is not JSON", "{", "13-abababab"],
+    ["is a copy of it", { ...deployment, contracts: withPool }, "1-cccccccc"],
+  ] as const) {
+    it(`a deployment file of this chain is used though the newest file ${title}`, async () => {
+      await leave(deployment);
+      await utimes(file(), 1, 1);
+      await leave(content, `${name}.json`);
+      codeless = SECOND;
+      expect(await (await open()).queryVolume()).to.equal(1n);
     });
   }
 

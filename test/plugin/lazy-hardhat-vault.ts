@@ -52,16 +52,43 @@ describe("hre.vault", () => {
     await other.close();
   });
 
-  it("connection.vault is printed on one line, without its network's settings", async () => {
+  it("connection.vault and hre.vault are printed on one line, without their networks' settings", async () => {
     const { vault } = await connectTo(server.url, {
       vault: { instances: { usdc: {} } },
     });
+    const lazy = (await createTestHre()).vault.instance("usdc");
     expect(
-      [vault, vault.instance("usdc")].map((one) => inspect(one)),
+      [vault, vault.instance("usdc"), lazy].map((one) => inspect(one)),
     ).to.deep.equal([
       "HardhatVault { networkName: 'live' }",
       "HardhatVault { networkName: 'live', instanceName: 'usdc' }",
+      "HardhatVault { networkName: 'default', instanceName: 'usdc' }",
     ]);
+  });
+
+  it("hre.vault throws why its connection does not open, and opens it at the next call", async () => {
+    const hre = await createTestHre();
+    let fails = true;
+    Object.assign(hre.network, {
+      getOrCreate: () => {
+        if (fails) {
+          throw new Error("closed");
+        }
+        return { vault: { chainId: () => 5 } };
+      },
+    });
+    let ended = 0;
+    const { contracts, addresses } = hre.vault;
+    const waits = [
+      (async () => await contracts)(),
+      addresses.finally(() => (ended += 1)),
+    ].map(async (wait) => await wait.catch(String));
+    expect(await Promise.all(waits)).to.deep.equal(
+      Array(2).fill("Error: closed"),
+    );
+    expect(ended).to.equal(1);
+    fails = false;
+    expect(await hre.vault.chainId()).to.equal(5);
   });
 
   it("hre.vault passes every argument of a method to connection.vault, and returns its result", async () => {

@@ -8,6 +8,7 @@ import {
   getBlockNumber,
   getGenesisHash,
   getNextBlock,
+  getParent,
 } from "../../src/rpc/blocks.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { HASH } from "../helpers/names.js";
@@ -55,6 +56,34 @@ describe("a block that a node describes", () => {
     const { rpc } = recording(() => "0x5");
     await getBlockNumber(rpc);
     expect(rpc.node.blocks.newest).to.equal(5);
+  });
+
+  it("is known only before the pending one, which the node has yet to make", async () => {
+    const rpc = answering({ ...header, hash: null });
+    await getBlock(rpc, "pending");
+    expect(rpc.node.blocks.newest).to.equal(4);
+  });
+
+  for (const number of [4, 6]) {
+    it(`is an error if the node returns it in place of block ${number}`, async () => {
+      await expectVaultError(
+        getBlock(answering(header), number),
+        "VAULT_RPC_INVALID_RESPONSE",
+      );
+    });
+  }
+
+  it("has the parent that it names, unless it is another block by now", async () => {
+    const parentHash = `0x${"cd".repeat(32)}`;
+    const rpc = answering({ ...header, parentHash });
+    expect(await getParent(rpc, { number: 5, hash: HASH })).to.deep.equal({
+      number: 4,
+      hash: parentHash,
+    });
+    await expectVaultError(
+      getParent(rpc, { number: 5, hash: parentHash }),
+      "VAULT_REORGED",
+    );
   });
 
   describe("that is the next", () => {

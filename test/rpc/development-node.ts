@@ -36,6 +36,7 @@ describe("a development node", () => {
   for (const [title, method, answer] of [
     ["hardhat node", "hardhat_metadata", hardhat],
     ["anvil", "anvil_nodeInfo", anvil],
+    ["new anvil", "anvil_nodeInfo", { ...anvil, currentBlockNumber: 0 }],
   ] as const) {
     it(`${title} is known by the fields of its ${method}`, async () => {
       const { rpc } = recording((asked) =>

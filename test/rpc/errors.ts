@@ -158,6 +158,11 @@ describe("failed requests", () => {
     ],
     VAULT_RPC_ERROR: [
       ["busy", "busy"],
+      // Only an error of this side is one of the settings.
+      [
+        Object.assign(new Error("Invalid mnemonic"), { code: -32_000 }),
+        "Invalid mnemonic",
+      ],
       ...[0, 99, 600, -32_000, "x"].map(
         (status) => [causedBy(new StatusError(status)), "no"] as const,
       ),
@@ -212,6 +217,7 @@ describe("failed requests", () => {
       hardhatError("HHE702", { message: longest.repeat(2) }),
       causedBy(codedError("ECONNRESET")),
       codedError("EPIPE"),
+      codedError("EAI_AGAIN"),
       // A body that Hardhat cannot parse, and half a body.
       hardhatError("HHE702"),
       new SyntaxError("Unexpected end of JSON input"),
@@ -220,6 +226,7 @@ describe("failed requests", () => {
       said(-32000, "the node is not ready"),
       said(-32000, "warming up, please retry"),
       said(-32503, "no"),
+      said(-32011, "no"),
       new StatusError(500),
       causedBy(new HttpRequestError(503)),
       withBody(500, refusedBody),
@@ -246,6 +253,7 @@ describe("failed requests", () => {
     reverted: [
       said(3, "reverted: timed out", "0x12345678"),
       said(3, "out of gas", "0x12345678"),
+      said(3, "execution reverted: out of gas"),
       ethersError(said(3, "execution reverted: no", "0x")),
     ],
     final: [
@@ -262,6 +270,7 @@ describe("failed requests", () => {
       said(-32000, "out of gas"),
       said(-32000, "VM Exception while processing transaction: out of gas"),
       said(-32601, "Method not found"),
+      said(-32004, "no"),
       said(-32401, "authenticated API key required"),
       refusedAnswer("\u001f\ufffd\b\u0000"),
       said(-32603, "daily request count exceeded"),
@@ -271,6 +280,7 @@ describe("failed requests", () => {
     // The node may have the block a moment later.
     refused: [
       said(-32000, "no"),
+      said(-32000, "wrong block, do not retry"),
       // No HTTP status.
       said(4444, "no"),
       said(-32603, "missing trie node 0c (path )"),
@@ -380,6 +390,9 @@ describe("failed requests", () => {
     ]) {
       expect(await resultOf(text), text).to.equal(null);
     }
+    const request = async () => await Promise.resolve(undefined);
+    const without = new RpcClient({ request }, "testnet");
+    expect(await without.request("eth_gasPrice")).to.equal(null);
     for (const text of [
       `{}`,
       `{"id":1,"result":"0x1"}`,
@@ -466,6 +479,7 @@ describe("what a node makes up as an error", () => {
     for (const error of [
       { message: { toString: 1 } },
       Symbol("no"),
+      new Error(""),
       Object.assign(new Error(), { code: { toString: 1 }, message: 1 }),
     ]) {
       const { code, details } = rpcErrorOf(error);

@@ -4,7 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import { expect } from "chai";
 
 import { collectGarbage } from "../../bench/measure.js";
-import { orAbort, pause } from "../../src/rpc/signals.js";
+import { isAbortOf, orAbort, pause } from "../../src/rpc/signals.js";
 
 describe("a wait that a signal ends", () => {
   it("pause() and orAbort() leave no timer, which would keep the process", async () => {
@@ -36,6 +36,20 @@ describe("a wait that a signal ends", () => {
     expect(timers.filter((timer) => !stopped.includes(timer))).to.have.lengthOf(
       0,
     );
+  });
+
+  it("orAbort() ends at once if its signal is aborted before", async () => {
+    const work = new Promise<never>(() => undefined);
+    const waiting = orAbort(work, AbortSignal.abort("enough")).catch(String);
+    expect(await Promise.race([waiting, setImmediate("waits")])).to.equal(
+      "enough",
+    );
+  });
+
+  it("isAbortOf() is true only for the reason of an aborted signal", () => {
+    const signal = AbortSignal.abort("enough");
+    expect(isAbortOf([signal], "enough")).to.equal(true);
+    expect(isAbortOf([signal], new Error("no"))).to.equal(false);
   });
 
   it("orAbort() lets go of the answer, though Node.js keeps its listener", async () => {
