@@ -187,6 +187,7 @@ async function createLine(): Promise<ProgressLine> {
   const end = (): void => {
     hide();
     clearInterval(timer);
+    timer = undefined;
   };
   return {
     show: (text) => {
