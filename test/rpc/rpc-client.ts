@@ -46,7 +46,7 @@ describe("the options of a group of requests", () => {
     expect(told).to.deep.equal(["outer", "inner"]);
   });
 
-  it("have the standard time only if no time was given", async () => {
+  it("have the standard time only if no time was given, and the first deadline of two", async () => {
     const { rpc } = inTurn(hangs);
     const timed = async (one: RpcClient): Promise<number> =>
       await timeOf(one.request("eth_chainId"));
@@ -55,6 +55,10 @@ describe("the options of a group of requests", () => {
     expect(await timed(given.withOptions({}, 50))).to.be.above(2_900);
     const longer = rpc.withOptions({ timeout: 3_000 }, 50);
     expect(await timed(longer)).to.be.above(2_900);
+    const shorter = rpc.withOptions({ timeout: 50 });
+    expect(await timed(shorter.withOptions({ timeout: 3_000 }))).to.be.below(
+      1_000,
+    );
   });
 
   it("stay when the retries change, and the retries when the options change", async () => {
@@ -80,6 +84,34 @@ describe("the options of a group of requests", () => {
       const work = rpc.withOptions(options).request("eth_chainId");
       expect(await timeOf(work)).to.be.below(1_000);
     }
+  });
+
+  it("end the wait of a caller that repeats by itself, with the reason of the signal", async () => {
+    const stop = new AbortController();
+    const onRetry = (): void => stop.abort("enough");
+    const { rpc } = inTurn("0x1");
+    const waiting = rpc
+      .withOptions({ signal: stop.signal, onRetry })
+      .waitBefore(
+        { method: "it", reason: "transient", problem: "no", attempt: 1 },
+        9_000,
+      );
+    expect(await timeOf(waiting)).to.be.below(1_000);
+    const [end] = await Promise.allSettled([waiting]);
+    expect(end).to.include({ reason: "enough" });
+  });
+
+  it("throw what failed first, also from a later request, if the deadline ends two that fail", async () => {
+    const { rpc } = recording((method) =>
+      method === "eth_call" ? limited : new StatusError(503),
+    );
+    const group = rpc.withOptions({ timeout: 500 });
+    const failureOf = async (method: string): Promise<string> =>
+      await group.request(method).then(String, String);
+    const both = [failureOf("eth_call"), failureOf("eth_chainId")];
+    const first = await Promise.race(both);
+    await Promise.all(both);
+    expect(await failureOf("eth_gasPrice")).to.equal(first);
   });
 
   it("throw the failure of an earlier attempt, not a time-out, if the deadline ends a later one", async () => {
@@ -143,14 +175,18 @@ describe("the options of a group of requests", () => {
     const { rpc, asked } = recording(async (method) =>
       method === "eth_call" ? await hangs() : HASH,
     );
+    const stop = new AbortController();
+    const reading = rpc.withOptions(stop);
     for (let count = 0; count < 20; count += 1) {
-      rpc.request("eth_call", [{}, "latest"]).catch(() => undefined);
+      reading.request("eth_call", [{}, "latest"]).catch(() => undefined);
     }
     rpc.request("eth_sendRawTransaction", ["0x02"]).catch(() => undefined);
     await nextTurn();
     expect(asked.map(({ method }) => method))
       .to.have.lengthOf(17)
       .and.include("eth_sendRawTransaction");
+    // They would keep the process.
+    stop.abort();
   });
 
   it("wait past the deadline for the answer to a transaction", async () => {
@@ -174,7 +210,7 @@ describe("the options of a group of requests", () => {
       rpc.withOptions(stop).request("eth_sendRawTransaction", ["0x02"]),
       "VAULT_RPC_ERROR",
     );
-    expect(message).to.contain("nonce too low");
+    expect(message).to.contain("nonce too low").and.not.contain("tried");
   });
 
   it("end other work: with VAULT_RPC_TIMEOUT and its name, or with the reason of an aborted signal", async () => {

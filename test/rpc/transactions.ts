@@ -70,11 +70,14 @@ describe("the answer to eth_getTransactionReceipt", () => {
 
   for (const [title, answer, expected] of [
     ["has succeeded with status 0x1", receipt, read],
-    [
-      "has failed with status 0x0",
-      { ...receipt, status: "0x0" },
-      { ...read, succeeded: false },
-    ],
+    ...["0x0", "0x2"].map(
+      (status) =>
+        [
+          `has failed with status ${status}`,
+          { ...receipt, status },
+          { ...read, succeeded: false },
+        ] as const,
+    ),
     [
       "has no outcome without a status",
       { ...receipt, status: null },
@@ -126,6 +129,9 @@ describe("the answer to eth_getTransactionReceipt", () => {
     expect(found).to.include({ blockNumber: 5 });
     expect(asked).to.have.length(3);
     expect(await waitForReceipt(answering(null), HASH, 1)).to.equal(undefined);
+    const once = recording(() => null);
+    expect(await waitForReceipt(once.rpc, HASH, 0)).to.equal(undefined);
+    expect(once.asked).to.have.length(1);
   });
 
   it("is awaited until the deadline of the client, whose listener hears of each wait, also if that comes while it looks once more", async () => {
