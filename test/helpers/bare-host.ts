@@ -71,7 +71,8 @@ export class BareHost extends VaultClient implements VaultHost {
   /** Address of the guard; none unless set. */
   public guard: Address | undefined;
 
-  public readonly instanceName = undefined;
+  /** None unless set. */
+  public instanceName: string | undefined;
 
   public bind(): void {
     throw new Error("nothing is bound");

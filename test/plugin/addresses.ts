@@ -1,7 +1,9 @@
 import { expect } from "chai";
+import { ZeroAddress } from "ethers";
 import { configVariable } from "hardhat/config";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
+import { configuredFrom } from "../../src/plugin/hardhat-vault.js";
 import type { ContractRole, HardhatVault } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { contracts } from "../helpers/distinct-state.js";
@@ -130,6 +132,26 @@ describe("addresses of a vault", () => {
     }
   });
 
+  it("configuredFrom() is the zero address, or that of the network with its checksum, which has to be right", async () => {
+    expect(configuredFrom("live", {})).to.equal(ZeroAddress);
+    const from = THIRD.toLowerCase();
+    expect(configuredFrom("live", { from })).to.equal(THIRD);
+    const { details } = await expectVaultError(
+      () => configuredFrom("live", { from: THIRD.replace("3C", "3c") }),
+      "VAULT_INVALID_ADDRESS",
+    );
+    expect(details).to.include({ where: "networks.live.from" });
+  });
+
+  it("a connection that was closed sends nothing more", async () => {
+    const { provider, close } = await hre.network.create("plain");
+    await close();
+    const failure = await provider
+      .request({ method: "eth_chainId" })
+      .catch(String);
+    expect(failure).to.match(/closed/u);
+  });
+
   for (const [instance, path, command] of [
     [undefined, "", ""],
     ["none", ".instances.none", "--instance none "],
@@ -184,6 +206,7 @@ describe("addresses of a vault", () => {
     });
     const { vault } = await own.network.create();
     const [daily, none] = [vault.instance("daily"), vault.instance("none")];
+    expect(vault.deployments, "as nothing persists").to.equal(undefined);
     await vault.deployMocks({ overrides: { volume: 5n } });
     const sources = async (): Promise<readonly string[]> =>
       await Promise.all(

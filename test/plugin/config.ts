@@ -132,6 +132,7 @@ describe("configuration", () => {
     { tokenDecimals: 0, displayDecimals: { "order.openPrice": 77 } },
     { guard: false, maxFeeBumps: 0, maxHeadAge: 1 },
     { maxFeePerGasLimit: 1n, ...usdc({ timeBeforeBumpingFees: 1 }) },
+    { maxFeePerGasLimit: 2n, maxPriorityFeePerGasLimit: 2n },
     { maxHeadAge: false, instances: { "9-_": {}, ["a".repeat(64)]: {} } },
   ]) {
     it(`Hardhat accepts the settings ${inspect(vault, { breakLength: Infinity })}`, async () => {

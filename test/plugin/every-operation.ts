@@ -89,3 +89,23 @@ describe("orders of connection.vault over HTTP", () => {
     expect(seen).to.deep.equal([700, 710]);
   });
 });
+
+describe("orders of connection.vault in process", () => {
+  for (const [chunkSize, expected] of [
+    [undefined, [50, 100, 110]],
+    [60, [60, 110]],
+  ] as const) {
+    it(`orders() reads up to ${expected[0]} at once, with chunkSize ${chunkSize ?? "left out"}`, async () => {
+      const { vault, close } = await (await createTestHre()).network.create();
+      await vault.deployMocks();
+      const seen: number[] = [];
+      const options = {
+        ...{ firstId: 1, lastId: 110, concurrency: 1, chunkSize },
+        onProgress: ({ done }: { readonly done: number }) => seen.push(done),
+      };
+      await Array.fromAsync(vault.orders(options));
+      await close();
+      expect(seen).to.deep.equal(expected);
+    });
+  }
+});

@@ -13,8 +13,11 @@ import { BareHost } from "../helpers/bare-host.js";
 import { named, outline } from "../helpers/checks.js";
 import { fieldsOf, listOf } from "../helpers/fields.js";
 import { guardCode } from "../helpers/guard.js";
-import { useKeeper } from "../helpers/keeper.js";
+import { keyOf, useKeeper } from "../helpers/keeper.js";
+import { failure } from "../helpers/order-book.js";
+import { startRpcServer } from "../helpers/rpc-server.js";
 import {
+  KEY,
   OPEN_ROUND,
   SETTLE,
   SETTLER,
@@ -45,7 +48,8 @@ describe("what doctor finds out of the journal", () => {
 
   it("examineJournal() warns of a settlement that is under way, and names the command that finishes it", async () => {
     const { hash } = await keeper.interrupt();
-    const [journal] = await examineJournal(keeper.host());
+    const host = keeper.host();
+    const [journal] = await examineJournal(host);
     expect(journal?.status).to.equal("warn");
     expect(journal?.detail).to.contain(
       `a settlement is under way: ${String(hash)}, `,
@@ -53,6 +57,9 @@ describe("what doctor finds out of the journal", () => {
     expect(journal?.fix).to.equal(
       "Finish it: `npx hardhat vault settle --resume --network scripted`.",
     );
+    host.instanceName = "usdc";
+    const [ofInstance] = await examineJournal(host);
+    expect(ofInstance?.fix).to.contain("--network scripted --instance usdc`");
   });
 });
 
@@ -132,6 +139,54 @@ describe("what doctor finds out of a signer", () => {
     expect(outline(await examineSigner(host, SETTLER))).to.deep.equal([
       ...["signer warn", "settlement ok"],
     ]);
+  });
+
+  for (const [accounts, listed, says] of [
+    ["remote", [SETTLER], "an account of the node"],
+    ["remote", [], "an account of a plugin"],
+    [[keyOf(KEY)], [], "a key of the configuration"],
+  ] as const) {
+    it(`examineSigner() finds ${says} if the node itself lists ${listed.length} for the headers of the network`, async () => {
+      const server = await startRpcServer({
+        handler: () => ({ result: listed }),
+      });
+      const getUrl = async () => await Promise.resolve(server.url);
+      const httpHeaders = { "x-key": "one" };
+      const host = new ScriptedNode().host({
+        settings: { accounts, httpHeaders, url: { getUrl } },
+      });
+      const { detail } = named(await examineSigner(host), "signer");
+      await server.stop();
+      expect(detail).to.contain(`${SETTLER}, ${says}`);
+      expect(
+        server.httpRequests.map(({ headers }) => headers["x-key"]),
+      ).to.deep.equal(accounts === "remote" ? ["one"] : []);
+    });
+  }
+
+  it("examineSigner() fails for an account that cannot be found, and not as for a network without one", async () => {
+    const node = new ScriptedNode();
+    node.on("eth_accounts", () => 5);
+    expect(outline(await examine(node))).to.deep.equal(["signer fail"]);
+  });
+
+  it("examineSigner() supposes the gas if the node refuses the estimate, as for a low balance", async () => {
+    const node = new ScriptedNode({ overrides: false });
+    node.on("eth_estimateGas", () => {
+      throw failure("insufficient funds for gas", -32_000);
+    });
+    const balance = named(await examine(node), "balance");
+    expect(balance.status).to.equal("ok");
+    expect(balance.detail).to.contain("if it takes 1,000,000 gas");
+  });
+
+  it("examineSigner() warns of a settlement that is refused now if nothing tells the round's end", async () => {
+    const node = new ScriptedNode();
+    node.revertsWith = closed;
+    const checks = await examine(node, 10n ** 9n, { vault: VAULT });
+    const { status, detail } = named(checks, "settlement");
+    expect(status).to.equal("warn");
+    expect(detail).to.equal(`settleAll as ${SETTLER}: closed`);
   });
 
   for (const [title, settles, status] of [
@@ -224,13 +279,16 @@ describe("what doctor finds out of a guard", () => {
     [
       "the round is settled",
       refusalOf("RoundAlreadySettled"),
-      ...[closed, "ok", "the round is settled"],
+      ...[closed, "ok", "anyone may settle; the round is settled"],
     ],
   ] as const) {
     it(`examineSigner() finds a guard ${status} if ${title}`, async () => {
-      const guard = await examine(nodeOf(guarded, direct));
+      const node = nodeOf(guarded, direct);
+      const guard = await examine(node);
       expect(guard.status).to.equal(status);
       expect(guard.detail).to.include(detail);
+      const calls = node.asked.filter(({ method }) => method === "eth_call");
+      expect(calls.map(({ params }) => params[1])).not.to.include("pending");
     });
   }
 });

@@ -142,6 +142,19 @@ describe("what doctor finds out of contracts", () => {
     });
   }
 
+  it("examineContracts() warns of a factory that answers with zeros only, as one without a round", async () => {
+    const node = new ScriptedNode({
+      codeOf: () => "0x01",
+      answerOf: () => ({ reverted: false, data: `0x${"0".repeat(1_280)}` }),
+    });
+    const checks = await examineContracts(
+      node.host({ contracts: documentedContracts }),
+      5,
+    );
+    expect(named(checks, "vault factory").status).to.equal("warn");
+    expect(named(checks, "vault").status).to.equal("ok");
+  });
+
   const { vault, vaultFactory } = documentedContracts;
   for (const [contracts, missing, fix] of [
     [{}, "fail", true],
@@ -169,6 +182,7 @@ describe("what doctor finds out of instances", () => {
     ["of a network", { vaultFactory }, undefined, ["instance own warn"]],
     ["by its name", { vaultFactory }, "own", ["instance own warn"]],
     ["by another name", { vaultFactory }, "whole", []],
+    ["of a network without a factory", {}, undefined, []],
   ] as const) {
     it(`examineInstances() ${found.length === 0 ? "finds nothing" : "warns of an instance with another vault's factory"}, asked for those ${title}`, async () => {
       const networks = {

@@ -60,6 +60,7 @@ describe("the reason of a revert", () => {
       [said(3, "execution reverted: invalid opcode", closed), "closed"],
       [said(-32_000, `execution reverted: ${closed}`), "closed"],
       [carrying(withBytes(ERROR, "bytes", "0x41ff")), "A\ufffd"],
+      [{ code: 3, message: "no", result: closed }, "closed"],
     ],
     panic: [
       [
