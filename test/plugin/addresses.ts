@@ -144,9 +144,9 @@ describe("addresses of a vault", () => {
   });
 
   it("a connection that was closed sends nothing more", async () => {
-    const { provider, close } = await hre.network.create("plain");
-    await close();
-    const failure = await provider
+    const connection = await hre.network.create("plain");
+    await connection.close();
+    const failure: unknown = await connection.provider
       .request({ method: "eth_chainId" })
       .catch(String);
     expect(failure).to.match(/closed/u);

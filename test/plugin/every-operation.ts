@@ -96,7 +96,9 @@ describe("orders of connection.vault in process", () => {
     [60, [60, 110]],
   ] as const) {
     it(`orders() reads up to ${expected[0]} at once, with chunkSize ${chunkSize ?? "left out"}`, async () => {
-      const { vault, close } = await (await createTestHre()).network.create();
+      const hre = await createTestHre();
+      const connection = await hre.network.create();
+      const { vault } = connection;
       await vault.deployMocks();
       const seen: number[] = [];
       const options = {
@@ -104,7 +106,7 @@ describe("orders of connection.vault in process", () => {
         onProgress: ({ done }: { readonly done: number }) => seen.push(done),
       };
       await Array.fromAsync(vault.orders(options));
-      await close();
+      await connection.close();
       expect(seen).to.deep.equal(expected);
     });
   }

@@ -24,7 +24,7 @@ describe("a wait that a signal ends", () => {
     const timers = begun.flatMap(({ mock: { calls } }) =>
       calls.map(({ result }) => result),
     );
-    const keeping = timers.filter((timer) => timer?.hasRef());
+    const keeping = timers.filter((timer) => timer?.hasRef() === true);
     stop.abort("enough");
     expect(await Promise.all(waits)).to.deep.equal([undefined, "enough"]);
     const stopped = ended.flatMap(({ mock: { calls } }) =>
