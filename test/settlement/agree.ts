@@ -103,6 +103,12 @@ describe("what settleAll asks a person, and refuses without one", () => {
       is: { status: "not-settled", preview: null },
     },
     {
+      title: "settles if the account has no more than what it can cost",
+      network: { gas: 100_000n, gasPrice: 10n ** 13n },
+      options: yes,
+      is: "settled",
+    },
+    {
       title: "refuses an unusual price: VAULT_FEE_UNUSUAL",
       given: (on) => {
         on.suggestHighTip();
@@ -190,9 +196,10 @@ describe("settleAll, after a question that took long", () => {
     ],
   ] as const) {
     it(`${what}, and asks once if nothing changed`, async () => {
-      const { status } = await keeper.settle(afterThinking(act));
+      const { status, preview } = await keeper.settle(afterThinking(act));
       expect(status).to.equal("settled");
       expect(shown).to.have.length(1);
+      expect(preview?.block).to.deep.equal(shown[0]?.preview?.block);
       expect(keeper.chain.count("eth_simulateV1")).to.equal(count);
     });
   }
@@ -214,7 +221,7 @@ describe("settleAll, after a question that took long", () => {
       "asks nothing about the next round, if that is current by then",
       [
         () => {
-          keeper.chain.mine();
+          unsettle();
           keeper.chain.mine(nextRound);
         },
       ],

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 
+import { vaultError } from "../../src/errors.js";
 import { noRetries } from "../../src/rpc/retry.js";
 import { carryOut, newsOf } from "../../src/settlement/carry-out.js";
 import type { Means } from "../../src/settlement/carry-out.js";
@@ -70,6 +71,9 @@ const signing =
     await Promise.resolve({ kind: "signed", transaction });
 const forbids: Means["sign"] = async () =>
   await Promise.resolve({ kind: "forbidden", problem: "1 wei" });
+const stale = vaultError("VAULT_STALE_HEAD", {
+  ...{ network: "test", block: 1, age: 301, limit: 300 },
+});
 const failsToRead: Partial<Means> = {
   checkRound: async () => await Promise.reject(new Error("no state")),
 };
@@ -175,8 +179,14 @@ describe("carryOut()", () => {
       troubles: [/no state/u],
     },
     {
-      title: "reads the round as the last request before it sends again",
+      title:
+        "reads the round as the last request before it sends again, and not the journal",
+      plan: resumed,
       answers: { [RECEIPT]: () => (sends.length > 1 ? inBlock6 : null) },
+      means: {
+        record: async (known) =>
+          await Promise.resolve(sends.length > 0 ? undefined : known),
+      },
       is: mined,
       sends: ["0x02", "0x02"],
       before: { [SEND]: ["round", "round"] },
@@ -203,12 +213,12 @@ describe("carryOut()", () => {
       troubles: [/not replaced at a higher fee: Changed\.$/u],
     },
     {
-      title: "signs no higher fee while the round cannot be read",
+      title: "signs no higher fee while the newest block is too old",
       plan: { ...resumed, timeBeforeBumpingFees: 0 },
       answers: { ...pending, [RECEIPT]: minedAfter(5) },
-      means: failsToRead,
+      means: { checkRound: async () => await Promise.reject(stale) },
       is: mined,
-      troubles: [/no state/u],
+      troubles: [/is 301 s old/u],
       before: { sign: [] },
     },
     {
@@ -364,6 +374,7 @@ describe("newsOf()", () => {
   const pool = { transaction: { kind: "pending", hash: HASH } } as const;
   const gone = { transaction: { kind: "unknown" } } as const;
   const failed = { transaction: { kind: "unread", problem: "cut" } } as const;
+  const failedAgain = { transaction: { ...failed.transaction } };
   const REORG = "a re-org took the transaction out of block 6";
   const DROPPED = "the node dropped the transaction";
 
@@ -395,7 +406,7 @@ describe("newsOf()", () => {
     ],
     [
       "tells once of looks that fail, which change nothing",
-      [at(6, 6), failed, failed, at(6, 6), failed, at(6, 7)],
+      [at(6, 6), failed, failedAgain, at(6, 6), failed, at(6, 7)],
       ["in 6", "1 of 3", "cut", "cut", "2 of 3"],
     ],
   ] as const) {

@@ -293,8 +293,11 @@ const table: Readonly<
       ],
       [
         "stays open, with its block, if the time is over before that",
-        { plan: three, ...mined, head: 7, isOver },
-        end({ kind: "undecided", receipt: minedReceipt }),
+        {
+          ...{ plan: three, ...mined, head: 7, isOver },
+          transactions: [settlement, raised],
+        },
+        end({ kind: "undecided", hash: HASH, receipt: minedReceipt }),
         /it is in block 6, with 2 of 3 confirmations\.$/u,
       ],
       ["waits while something unseen used its nonce", usedBy("unseen"), wait],
@@ -356,17 +359,17 @@ const table: Readonly<
         { ...sentAnd(failedHere), ...pending },
         wait,
       ],
-      [
-        "stays open if another process may have sent it before",
-        { plan: resumed, ...sentAnd(failedHere), isOver },
-        staysOpen,
-        /sending it failed: no device/u,
-      ],
-      [
-        "stays open if it was sent before, and that answer was lost",
-        { ...sentAnd(failedHere, 2, 2), isOver },
-        staysOpen,
-      ],
+      ...(
+        [
+          ["another process may have sent it", { plan: resumed }],
+          ["it was sent, and that answer was lost", { sends: 2 }],
+          ["it was seen once", { wasSeen: true }],
+        ] as const
+      ).map(([why, state]): Row => [
+        `is waited for if ${why} before`,
+        { ...sentAnd(failedHere), ...state },
+        wait,
+      ]),
     ],
   },
   "a transaction that the node answers with errors": {

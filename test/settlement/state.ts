@@ -79,9 +79,9 @@ const table: ReadonlyArray<
     },
   ],
   [
-    "counts no look without an answer as one in vain",
-    [unknown, unread, unknown],
-    { looksInVain: 2 },
+    "counts a look without an answer, but not as one in vain",
+    [refused, unknown, unread, unknown],
+    { looks: 3, looksInVain: 2 },
   ],
   [
     "has a used nonce as seen, also if the time is over",
@@ -92,6 +92,11 @@ const table: ReadonlyArray<
     "keeps the search in a look without one",
     [see({ kind: "unknown" }, { scan: { next: 9, complete: 1 } }), unread],
     { scan: { next: 9, complete: 1 } },
+  ],
+  [
+    "forgets the newest block of the look before in a look without one",
+    [see({ kind: "unknown" }, { head: 9 }), pending],
+    { head: undefined },
   ],
   [
     "keeps the round that was last read, and the end of the time",
@@ -129,8 +134,11 @@ const table: ReadonlyArray<
     begin([unsignedSettlement]),
   ],
   [
-    "leaves signed bytes their hash if a wallet changed it",
-    [see({ kind: "pending", hash: OTHER_HASH })],
+    "leaves signed bytes their hash if a wallet changed it, and keeps both",
+    [
+      see({ kind: "pending", hash: OTHER_HASH }),
+      { kind: "journal", transactions: [signed] },
+    ],
     { transactions: [signed], hashes: [HASH, OTHER_HASH] },
   ],
 ];
