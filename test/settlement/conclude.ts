@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 
 import { expect } from "chai";
@@ -11,9 +11,9 @@ import { parseOptions } from "../../src/settlement/options.js";
 import type { Outcome, SettlementResult } from "../../src/settlement/result.js";
 import { begin } from "../../src/settlement/state.js";
 import { TimeLimit } from "../../src/settlement/time-limit.js";
-import { fieldsOf } from "../helpers/fields.js";
+import { fieldsOf, listOf } from "../helpers/fields.js";
 import { entry, journalSubject, useKeeper } from "../helpers/keeper.js";
-import { HASH } from "../helpers/names.js";
+import { HASH, OTHER_HASH } from "../helpers/names.js";
 import { VAULT } from "../helpers/scripted-contracts.js";
 
 describe("the log of settlements", () => {
@@ -43,6 +43,9 @@ describe("the log of settlements", () => {
       ...{ network: "scripted", chainId: 31_337, vault: VAULT, instance: null },
     });
     expect(all[0]?.["block"]).to.have.property("number");
+    for (const file of [log(), keeper.journalFile(".finished")]) {
+      expect((await stat(file)).mode & 0o777).to.equal(0o600);
+    }
     expect(all[0]?.["time"]).to.match(/^\d{4}-\d\d-\d\dT/u);
   });
 
@@ -86,18 +89,20 @@ describe("the log of settlements", () => {
 
   const journal = (): Journal =>
     new Journal(keeper.projectRoot, journalSubject);
-  const end = async (outcome: Outcome): Promise<SettlementResult> => {
-    const host = keeper.host();
-    return await conclude(
+  const end = async (
+    outcome: Outcome,
+    transactions = entry.transactions,
+    host = keeper.host(),
+  ): Promise<SettlementResult> =>
+    await conclude(
       host,
       journal(),
       entry,
-      { outcome, state: begin(entry.transactions) },
+      { outcome, state: begin(transactions) },
       null,
       new TimeLimit(60_000),
       parseOptions(host, {}),
     );
-  };
 
   for (const mayStillArrive of [true, undefined]) {
     it(`is written before the journal, which keeps whether it may still arrive: ${String(mayStillArrive)}`, async () => {
@@ -112,6 +117,39 @@ describe("the log of settlements", () => {
       expect(await lines()).to.have.length(1);
     });
   }
+
+  const [first] = entry.transactions;
+  const withOtherHash = { ...first, hash: OTHER_HASH };
+
+  it("keeps the hash that a node gave in the finished journal", async () => {
+    await journal().begin(entry);
+    await end(
+      {
+        ...{ kind: "dropped", hash: OTHER_HASH, status: "unconfirmed" },
+        reason: "It was replaced.",
+      },
+      [withOtherHash],
+    );
+    const { transactions } = await keeper.journal(".finished");
+    expect(listOf(transactions)).to.have.nested.property(
+      "[0].hash",
+      OTHER_HASH,
+    );
+  });
+
+  it("is left to resume, with the hash of the replacement, if the end cannot be described", async () => {
+    const host = keeper.host();
+    host.withOptions = () => {
+      throw new Error("a bug");
+    };
+    const { settlement, isFinal } = await end(
+      nothingToDo("settled meanwhile"),
+      [first, withOtherHash],
+      host,
+    );
+    expect(isFinal).to.equal(false);
+    expect(settlement).to.include({ status: "unconfirmed", hash: OTHER_HASH });
+  });
 
   it("has no line of a settlement that stops before it is sent, which has no hash", async () => {
     await journal().begin(entry);

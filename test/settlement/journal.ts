@@ -256,6 +256,7 @@ describe("the journal of settleAll", () => {
         expect(code).to.equal("VAULT_JOURNAL_OF_OTHER_CHAIN");
         expect(reason).to.include(JOURNAL_FILE).and.include("delete the file");
         expect(reason).to.include(`the node answers ${found} for`);
+        expect(reason).to.include(GENESIS).and.include(SETTLER);
       }
       expect(await text()).to.equal(before);
       expect(keeper.sends).to.equal(0);
@@ -323,16 +324,24 @@ describe("the journal of settleAll", () => {
     expect(await keeper.settle()).to.include({ status: "settled" });
   });
 
-  it("is not begun if a live node takes the place of a fork while it asks: VAULT_CHAIN_CHANGED", async () => {
-    keeper.chain.makeDevelopmentNode();
-    const settling = keeper.settle({
-      confirm: async () => {
+  for (const isFork of [true, false]) {
+    it(`is not begun if a node takes another's place while it asks: VAULT_CHAIN_CHANGED, of a fork: ${isFork}`, async () => {
+      const change = (toFork: boolean): void => {
         keeper.chain.on("hardhat_metadata", () => ({}));
-        return await Promise.resolve(true);
-      },
+        if (toFork) {
+          keeper.chain.makeDevelopmentNode();
+        }
+      };
+      change(isFork);
+      const settling = keeper.settle({
+        confirm: async () => {
+          change(!isFork);
+          return await Promise.resolve(true);
+        },
+      });
+      await expectVaultError(settling, "VAULT_CHAIN_CHANGED");
+      expect(keeper.sends).to.equal(0);
+      expect(existsSync(keeper.journalFile())).to.equal(false);
     });
-    await expectVaultError(settling, "VAULT_CHAIN_CHANGED");
-    expect(keeper.sends).to.equal(0);
-    expect(existsSync(keeper.journalFile())).to.equal(false);
-  });
+  }
 });

@@ -263,7 +263,7 @@ describe("look()", () => {
   ): Promise<Omit<Look, "isOver" | "kind">> =>
     await look(
       clientOf(chain),
-      { transactions: [newest], sentAfterBlock: 5, confirmations },
+      { transactions: [sent, newest], sentAfterBlock: 5, confirmations },
       undefined,
       checkRound,
     );

@@ -137,12 +137,17 @@ describe("signReplacement()", () => {
     });
   }
 
-  it("signs no cancellation if the network fails while its gas is estimated", async () => {
-    keeper.chain.on("eth_estimateGas", () => {
-      throw codedError("ECONNREFUSED");
+  for (const [method, what] of [
+    ["eth_estimateGas", "its gas is estimated"],
+    ["eth_feeHistory", "recent prices are read"],
+  ] as const) {
+    it(`signs no cancellation if the network fails while ${what}`, async () => {
+      keeper.chain.on(method, () => {
+        throw codedError("ECONNREFUSED");
+      });
+      await expectVaultError(replace("cancel"), "VAULT_NETWORK_UNREACHABLE");
     });
-    await expectVaultError(replace("cancel"), "VAULT_NETWORK_UNREACHABLE");
-  });
+  }
 
   it("lowers the reserve for later base fees to the limit", async () => {
     // An eighth more than 10 is 12, and the reserve would make it 15.
@@ -283,6 +288,28 @@ describe("settleAll, with a transaction that is not mined", () => {
       network: bumping,
       options: { resume: true },
       is: "unconfirmed",
+      sends: 0,
+    },
+    {
+      title:
+        "settleAll raises its fees four times if no setting says how often",
+      given: ({ chain }) => {
+        chain.mines = false;
+        keeper.endAtLook(40);
+      },
+      network: { vault: { timeBeforeBumpingFees: 0 } },
+      is: "unconfirmed",
+      sends: 5,
+    },
+    {
+      title: "resume with bump asks a person, and raises no fee after No",
+      given: wait,
+      options: {
+        ...bump,
+        confirmReplacement: async () => await Promise.resolve("too much"),
+      },
+      is: "unconfirmed",
+      says: ["too much"],
       sends: 0,
     },
     {

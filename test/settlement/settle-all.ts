@@ -5,7 +5,7 @@ import { setImmediate as nextTick } from "node:timers/promises";
 import { expect } from "chai";
 
 import { VaultError } from "../../src/client/index.js";
-import type { SettleAllOptions } from "../../src/types.js";
+import type { SettlementEvent } from "../../src/settlement/types.js";
 import { endDeadlines, useWallClock } from "../helpers/deadlines.js";
 import { fieldsOf, listOf } from "../helpers/fields.js";
 import { itSettles, remote, useKeeper } from "../helpers/keeper.js";
@@ -139,6 +139,7 @@ describe("settleAll", () => {
     };
     const { settlement, isFinal, block } = await keeper.end({}, host);
     expect(isFinal).to.equal(false);
+    expect(keeper.chain.count(RECEIPT)).to.equal(1);
     expect(block).to.include({ number: 5 });
     expect(settlement.preview).to.include({ status: "settled" });
     expect(await keeper.journal()).to.include({ sentAfterBlock: 5 });
@@ -183,6 +184,7 @@ describe("settleAll with ifExpired", () => {
       then: async () => {
         const finished = await keeper.journal(".finished");
         expect(finished).to.not.have.property("mined");
+        expect(finished).to.include({ since: Number(NOW) + 30 });
         expect(existsSync(keeper.journalFile())).to.equal(false);
       },
     },
@@ -333,7 +335,7 @@ describe("settleAll with resumeFirst", () => {
   const keeper = useKeeper();
   const options = { resumeFirst: true } as const;
   /** The next round opens once the interrupted settlement is finished. */
-  const openNext: SettleAllOptions["onEvent"] = ({ type }) => {
+  const openNext = ({ type }: SettlementEvent): void => {
     if (type === "resumed") {
       keeper.chain.mine(nextRound);
     }
@@ -406,6 +408,31 @@ describe("settleAll with resumeFirst", () => {
       then: ({ troubles }) => {
         expect(troubles).to.match(/next settlement.*nope/u);
       },
+    },
+    {
+      title: "warns if the next settlement would revert",
+      given: interrupted,
+      options: {
+        ...options,
+        onEvent: (event) => {
+          openNext(event);
+          if (event.type === "resumed") {
+            keeper.refuseWith("0x");
+          }
+        },
+      },
+      is: { status: "settled", blockNumber: 6 },
+      sends: 1,
+      events: "resuming sending mined resumed preflight trouble",
+    },
+    {
+      title: "resumes nothing if another problem refuses the settlement",
+      given: (on) => {
+        on.suggestHighTip();
+      },
+      options,
+      is: "refused VAULT_FEE_UNUSUAL",
+      events: "preflight",
     },
     {
       title: "sends nothing before the round's end with ifExpired",

@@ -19,6 +19,12 @@ describe("findUnfinished()", () => {
 });
 
 describe("describeUnfinished()", () => {
+  it("counts seconds by this machine's clock", () => {
+    const since = Math.floor(Date.now() / 1_000);
+    const text = describeUnfinished({ hash: HASH, nonce: 7, since });
+    expect(text).to.match(/, \d s old/u);
+  });
+
   const since = 1_700_000_000;
   const at = "since 2023-11-14T22:13:20Z";
   for (const [title, found, says] of [
