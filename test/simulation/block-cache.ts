@@ -52,11 +52,12 @@ describe("the state of one block", () => {
   async function open(
     more: Partial<PinnedBlock> = {},
     key = "s3cret",
+    route = "",
   ): Promise<BlockCache> {
     const cache = await BlockCache.open({
       upstream: {
-        ...{ network: "live", redactor: new Redactor(), url: server.url },
-        ...{ headers: { key }, timeout: 10_000 },
+        ...{ network: "live", redactor: new Redactor() },
+        ...{ url: `${server.url}${route}`, headers: { key }, timeout: 10_000 },
       },
       ...{ number: NUMBER, hash: HASH, folder: undefined },
       ...more,
@@ -94,6 +95,14 @@ describe("the state of one block", () => {
     }
     expect(server.requests.map(({ method }) => method)).to.deep.equal([
       ...["eth_getStorageAt", "net_version"],
+    ]);
+  });
+
+  it("a balance below the block is asked for with the block's header, which shows its branch", async () => {
+    const at = toQuantity(NUMBER - 1);
+    await ask(await open(), "eth_getBalance", ACCOUNT, at);
+    expect(server.requests.map(({ method }) => method)).to.deep.equal([
+      ...["eth_getBalance", "eth_getBlockByNumber"],
     ]);
   });
 
@@ -195,7 +204,7 @@ describe("the state of one block", () => {
       await cache.close();
     };
 
-    it("values are kept for the next cache, without URL and headers, under another name for another block or header", async () => {
+    it("values are kept for the next cache, without URL and headers, under another name for another block, header or URL", async () => {
       await openAndClose();
       const file = await stored();
       expect(path.basename(file)).to.match(/^[0-9a-f]{64}\.json$/u);
@@ -208,6 +217,8 @@ describe("the state of one block", () => {
       // A node may answer by who asks.
       await balance(await open({ folder }, "another key"));
       expect(server.bodies).to.have.length(2);
+      await balance(await open({ folder }, undefined, "/of-another-chain"));
+      expect(server.bodies).to.have.length(3);
     });
 
     it("close() ends if no file can be written", async () => {

@@ -111,14 +111,19 @@ describe("reads of one branch of the chain", () => {
     await expectVaultError(read(), "VAULT_RPC_ERROR");
   });
 
-  it("a value that one node of a gateway refuses by the hash is asked for by number, beside those that another one has", async () => {
-    let asked = 0;
-    byHash = () => (asked++ === 0 ? { result: "0x7" } : badParams);
-    byNumber = () => ({ result: "0x8" });
-    expect(await branch.read([balance, code])).to.deep.equal([
-      ...[{ result: "0x7" }, { result: "0x8" }],
-    ]);
-  });
+  for (const refusal of [
+    badParams,
+    { error: { code: -32_000, message: "invalid block number" } },
+  ]) {
+    it(`a value that one node of a gateway refuses by the hash with "${refusal.error.message}" is asked for by number, beside those that another one has`, async () => {
+      let asked = 0;
+      byHash = () => (asked++ === 0 ? { result: "0x7" } : refusal);
+      byNumber = () => ({ result: "0x8" });
+      expect(await branch.read([balance, code])).to.deep.equal([
+        ...[{ result: "0x7" }, { result: "0x8" }],
+      ]);
+    });
+  }
 
   it("a node that refuses state by hash and by number is asked by the hash the next time", async () => {
     byHash = () => out;
@@ -143,9 +148,9 @@ describe("reads of one branch of the chain", () => {
     await expectVaultError(read(), "VAULT_FORK_REORGED");
   });
 
-  it("the block itself is asked for again while the node has none at its number, and is not taken of another branch", async () => {
-    let misses = 1;
-    chain = () => (misses-- > 0 ? { result: null } : ours);
+  it("the block itself is asked for again while the node has none at its number or one without a hash, and is not taken of another branch", async () => {
+    const answers = [{ result: null }, header("0x12")];
+    chain = () => answers.pop() ?? ours;
     const block = { method: "eth_getBlockByNumber", params: [AT, true] };
     expect(await branch.read([block])).to.deep.equal([ours]);
     chain = () => others;

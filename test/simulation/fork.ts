@@ -90,12 +90,14 @@ describe("vault.fork()", () => {
     expect((await vault.getLatestRoundInfo()).settled).to.equal(false);
   });
 
-  it("vault.fork() forks an OP chain by Hardhat's newest hardfork of such chains", async () => {
-    const { vault } = await connect({ chainType: "op" });
-    const fork = await open(vault);
-    expect(fork.chainType).to.equal("op");
-    expect((await fork.vault.getLatestRoundInfo()).settled).to.equal(false);
-  });
+  for (const chainType of ["op", "l1"] as const) {
+    it(`vault.fork() forks a chain of type ${chainType} by Hardhat's newest hardfork of such chains`, async () => {
+      const { vault } = await connect({ chainType });
+      const fork = await open(vault);
+      expect(fork.chainType).to.equal(chainType);
+      expect((await fork.vault.getLatestRoundInfo()).settled).to.equal(false);
+    });
+  }
 
   it("vault.fork() calls contracts at its block by the hardfork history that the user configured, else by the hardfork that it is given or the newest, and leaves Hardhat's description of the chain", async () => {
     const contract = `0x${"5f".repeat(20)}`;
@@ -256,6 +258,14 @@ describe("vault.fork()", () => {
     }
   });
 
+  it("vault.fork() throws VAULT_HARDHAT_ERROR if Hardhat or a plugin fails while the fork is made", async () => {
+    const { hre, vault } = await connect();
+    hre.network.create = () => {
+      throw new Error("the plugin is broken");
+    };
+    await expectVaultError(vault.fork(), "VAULT_HARDHAT_ERROR");
+  });
+
   it("two forks at once are made one after the other, and leave Hardhat without a description of the chain", async () => {
     const { hre, vault } = await connect();
     const create = hre.network.create.bind(hre.network);
@@ -356,9 +366,11 @@ describe("vault.fork()", () => {
     const { vault } = await connect();
     const { data } = encodeCall("getOrderInfo", [2n]);
     const { trading: to } = chain.mocks.addresses;
+    const from = { getAddress: () => FROM };
     for (const [warm, isAsked] of [
       [[], true],
       [[{ to, data }], false],
+      [[{ to, data, from }], false],
     ] as const) {
       const fork = await open(vault, { warm });
       await fork.vault.snapshot();

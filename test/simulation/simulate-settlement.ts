@@ -4,6 +4,9 @@ import { Interface } from "ethers";
 import type { Address } from "../../src/protocol/index.js";
 import { parseGuarded } from "../../src/guard/round-guard.js";
 import { simulateSettleAll } from "../../src/simulation/simulate-settle-all.js";
+import { simulateSettlement } from "../../src/simulation/simulate-settlement.js";
+import { chooseNextBlock } from "../../src/settlement-call/next-block.js";
+import { vaultError } from "../../src/errors.js";
 import type { Simulation } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { BareHost } from "../helpers/bare-host.js";
@@ -152,6 +155,21 @@ describe("the fee in a simulation", () => {
       );
       expect(feeIn(simulation)).to.equal(fee);
     }
+  });
+
+  it("a simulation throws what refuses the price: VAULT_FEE_ABOVE_LIMIT", async () => {
+    const host = new ScriptedNode().host();
+    const next = await chooseNextBlock(host);
+    const price = Promise.reject(
+      vaultError("VAULT_FEE_ABOVE_LIMIT", {
+        ...{ network: "live", what: "a price", price: 8n, limit: 7n },
+        setting: "maxFeePerGas",
+      }),
+    );
+    await expectVaultError(
+      simulateSettlement(host, { sender: SETTLER, price }, next),
+      "VAULT_FEE_ABOVE_LIMIT",
+    );
   });
 
   it("the fee is subtracted from a settlement that reverts", async () => {

@@ -20,6 +20,7 @@ const [FROM, TO] = [
 const coder = AbiCoder.defaultAbiCoder();
 const word = (value: bigint | number): string =>
   coder.encode(["uint256"], [value]);
+const inCapitals = (hex: string): string => `0x${hex.slice(2).toUpperCase()}`;
 const text = (value: string): string => coder.encode(["string"], [value]);
 
 describe("symbol and decimals of a token", () => {
@@ -73,7 +74,7 @@ describe("transfers in logs and traces", () => {
     ["is an ERC-20 transfer", [log], 1],
     [
       "has its topic in upper case",
-      [{ ...log, topics: [topic.toUpperCase().replace("X", "x"), from, to] }],
+      [{ ...log, topics: [inCapitals(topic), from, to] }],
       1,
     ],
     ["is no ERC-721 transfer", [{ ...log, topics: [topic, from, to, to] }], 0],
@@ -88,6 +89,12 @@ describe("transfers in logs and traces", () => {
       expect(transfersIn(logs)?.length).to.equal(count);
     });
   }
+
+  it("transfersIn() finds a transfer of native currency in a log whose address is in upper case", () => {
+    const address = inCapitals(`0x${"ee".repeat(20)}`);
+    const [found] = transfersIn([{ ...log, address }]) ?? [];
+    expect(found?.token).to.equal("native");
+  });
 
   it("nativeTransfersOf() finds the calls of a trace that move value", () => {
     const call = { type: "CALL", from: FROM, to: TO, value: "0x5" };
@@ -172,7 +179,8 @@ describe("tokens that a guard would keep", () => {
       [
         { topics: [transfer, from, topicOf(account), topicOf("0x5")] },
         { topics: [single, from, from, topicOf(account)] },
-        { topics: [batch, from, from, topicOf(account)] },
+        // The case of hex says nothing.
+        { topics: [inCapitals(batch), from, from, topicOf(account)] },
       ].map((log) => ({ ...log, address: contract, data: "0x" }));
     const keptFrom = (logs: unknown) =>
       keptBy(receiver, { transfers: [], logs }, []).others;

@@ -146,6 +146,26 @@ describe("readings of a simulation", () => {
     });
   }
 
+  it("a simulation lists of a reading VAULT_NO_CODE if its contract has no code and answers nothing any more", async () => {
+    const without: readonly string[] = [
+      SETTLER.toLowerCase(),
+      documentedContracts.vaultFactory,
+    ];
+    const node = new ScriptedNode({
+      codeOf: (address) =>
+        without.includes(address.toLowerCase()) ? "0x" : "0x01",
+      answerOf: (call) =>
+        without.includes(call.to.toLowerCase()) && call.phase === "after"
+          ? { reverted: false, data: "0x" }
+          : answers()(call),
+    });
+    const network = { contracts: documentedContracts };
+    const simulation = await simulateOn(node, {}, network);
+    expect(changesOf(simulation, "minXMargin")).to.deep.equal([
+      ["error", null, "VAULT_NO_CODE"],
+    ]);
+  });
+
   for (const [ids, failures, listed, note] of [
     [[10, 9, 100], {}, ["orders.10", "orders.9", "orders.100"], undefined],
     [[7, 8], twice("getOrderInfo 8", "0x"), ["orders.7"], "1 of 2"],

@@ -81,6 +81,13 @@ describe("simulateSettleAll with the engine fork", () => {
     expect(server.requests.length).to.be.greaterThan(20);
   });
 
+  it("fork predicts a revert for the largest panic code of 64 bits", async () => {
+    await revertsWith({ panic: 2n ** 64n - 1n });
+    const vault = await open();
+    const { status } = await vault.simulateSettleAll({ engine: "fork" });
+    expect(status).to.equal("reverted");
+  });
+
   it("fork refuses a panic code of more than 64 bits, at which the simulator ends the process: VAULT_ENGINE_UNAVAILABLE", async () => {
     await revertsWith({ panic: 2n ** 256n - 1n });
     const { message } = await expectVaultError(
@@ -208,6 +215,15 @@ describe("simulateSettleAll with the engine fork", () => {
   });
 
   describe("on the state of a past block", () => {
+    it("simulateSettleAll asks for no archive node if state of the newest block is refused: VAULT_RPC_ERROR", async () => {
+      await prune(await chain.provider.getBlockNumber(), readsOfState);
+      const vault = await open();
+      await expectVaultError(
+        vault.simulateSettleAll({ engine: "fork" }),
+        "VAULT_RPC_ERROR",
+      );
+    });
+
     /** A vault, and a block before the newest. */
     async function openInPast(
       settings?: object,

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { toQuantity } from "ethers";
 import type { EdrNetworkUserConfig } from "hardhat/types/config";
 
 import { simulateSettleAll } from "../../../src/simulation/simulate-settle-all.js";
@@ -10,6 +11,8 @@ import { NOBODY } from "../../helpers/names.js";
 import { openMocks } from "../../helpers/world.js";
 
 type World = Awaited<ReturnType<typeof createWorld>>;
+
+const sawAll = /^The contract saw the sender's balance/u;
 
 /** An in-process network with the mocks on it. */
 async function createWorld(settings: Partial<EdrNetworkUserConfig> = {}) {
@@ -34,6 +37,26 @@ async function createWorld(settings: Partial<EdrNetworkUserConfig> = {}) {
 
 describe("simulateSettleAll in process", () => {
   let world: World;
+
+  /** Puts `change` in the place of each request of the network; `ask` makes one. */
+  const intercept = (
+    change: (
+      method: string,
+      ask: (method: string, ...params: unknown[]) => Promise<unknown>,
+      answer: () => Promise<unknown>,
+    ) => Promise<unknown>,
+  ): void => {
+    const { provider } = world.vault.connection;
+    const request: (
+      ...asked: Parameters<typeof provider.request>
+    ) => Promise<unknown> = provider.request.bind(provider);
+    provider.request = async (call) =>
+      await change(
+        call.method,
+        async (method, ...params) => await request({ method, params }),
+        async () => await request(call),
+      );
+  };
 
   beforeEach(async () => {
     world = await createWorld();
@@ -99,14 +122,79 @@ describe("simulateSettleAll in process", () => {
     );
   });
 
-  it("simulateSettleAll in process predicts a revert without a reason, and has no note", async () => {
+  it("simulateSettleAll in process predicts a revert without a reason, of one transaction whose receipt has no status, and has no note", async () => {
     const { vault: address } = world.mocks.addresses;
     await world.send("hardhat_setCode", address, "0x5f5ffd");
-    const { code, reason, notes } = await world.vault.simulateSettleAll();
+    let sent = 0;
+    intercept(async (method, _, answer) => {
+      sent += method === "eth_sendTransaction" ? 1 : 0;
+      return method === "eth_getTransactionReceipt"
+        ? { ...fieldsOf(await answer()), status: undefined }
+        : await answer();
+    });
+    const { code, reason, notes } = await world.vault.simulateSettleAll({
+      gas: 1_000_000,
+    });
     expect(code).to.equal("VAULT_CALL_REVERTED");
     expect(reason).to.match(/^no reason given/u);
     expect(notes).to.deep.equal([]);
+    expect(sent).to.equal(1);
   });
+
+  for (const [short, count] of [
+    [0n, 0],
+    [1n, 1],
+  ] as const) {
+    it(`simulateSettleAll in process has ${count} notes that the contract saw all of the balance if the sender lacks ${short} wei of gas × price, and the settlement reverts`, async () => {
+      const { vault: address } = world.mocks.addresses;
+      await world.send("hardhat_setCode", address, "0x5f5ffd");
+      const price = BigInt(String(await world.send("eth_gasPrice")));
+      const wei = toQuantity(1_000_000n * price - short);
+      await world.send("hardhat_setBalance", NOBODY, wei);
+      const asked = { from: NOBODY, gas: 1_000_000 };
+      const { notes } = await world.vault.simulateSettleAll(asked);
+      expect(notes.filter((note) => sawAll.test(note))).to.have.length(count);
+    });
+  }
+
+  it("simulateSettleAll in process notes that the contract saw all of the balance if the network refuses what the sender would pay for", async () => {
+    const from = NOBODY;
+    await world.send("hardhat_setBalance", from, toQuantity(10n ** 16n));
+    let sent = 0;
+    intercept(async (method, _, answer) => {
+      if (method === "eth_sendTransaction" && ++sent === 2) {
+        throw Object.assign(new Error("too cheap"), { code: -32_000 });
+      }
+      return await answer();
+    });
+    const asked = { from, gas: 1_000_000 };
+    const { status, notes } = await world.vault.simulateSettleAll(asked);
+    expect(status).to.equal("settled");
+    expect(notes.join()).to.match(sawAll);
+  });
+
+  for (const [method, failure, code] of [
+    [
+      "eth_call",
+      { message: "missing trie node", code: -32_000 },
+      "VAULT_RPC_ERROR",
+    ],
+    [
+      "evm_setNextBlockTimestamp",
+      { message: "too late", name: "TimeoutError" },
+      "VAULT_RPC_TIMEOUT",
+    ],
+  ] as const) {
+    it(`simulateSettleAll in process throws ${code} if ${method} fails with "${failure.message}"`, async () => {
+      intercept(async (asked, _, answer) => {
+        if (asked === method) {
+          throw Object.assign(new Error(failure.message), failure);
+        }
+        return await answer();
+      });
+      await expectVaultError(world.vault.simulateSettleAll(), code);
+    });
+  }
 
   it("simulateSettleAll in process leaves what a script does to mocks meanwhile", async () => {
     const { connection } = world.vault;
@@ -151,20 +239,14 @@ describe("simulateSettleAll in process", () => {
     ["+1s", "evm_setNextBlockTimestamp"],
   ]) {
     it(`simulateSettleAll in process refuses if a timed block comes at ${timed}, before the one at ${atTime}: VAULT_MINED_MEANWHILE`, async () => {
-      const { provider } = world.vault.connection;
-      const request = provider.request.bind(provider);
       const { timestamp } = await world.vault.block();
       const before = await world.block("latest");
-      provider.request = async (call) => {
-        if (call.method === timed) {
-          await request({
-            method: "evm_mine",
-            params: [`0x${(timestamp + 5).toString(16)}`],
-          });
+      intercept(async (method, ask, answer) => {
+        if (method === timed) {
+          await ask("evm_mine", `0x${(timestamp + 5).toString(16)}`);
         }
-        const answer: unknown = await request(call);
-        return answer;
-      };
+        return await answer();
+      });
       const error = await expectVaultError(
         world.vault.simulateSettleAll({ atTime }),
         "VAULT_MINED_MEANWHILE",
@@ -175,33 +257,27 @@ describe("simulateSettleAll in process", () => {
   }
 
   it("simulateSettleAll in process takes the network's own time if a block comes before its turn", async () => {
-    const { provider } = world.vault.connection;
-    const request = provider.request.bind(provider);
-    provider.request = async (call) => {
-      if (call.method === "hardhat_getAutomine") {
-        await request({ method: "evm_increaseTime", params: [100] });
-        await request({ method: "evm_mine" });
+    intercept(async (method, ask, answer) => {
+      if (method === "hardhat_getAutomine") {
+        await ask("evm_increaseTime", 100);
+        await ask("evm_mine");
       }
-      const answer: unknown = await request(call);
-      return answer;
-    };
+      return await answer();
+    });
     const { status } = await world.vault.simulateSettleAll();
     expect(status).to.equal("settled");
   });
 
   it("simulateSettleAll in process leaves state, balances, nonces and blocks, whichever request fails or none", async () => {
-    const { provider } = world.vault.connection;
-    const request = provider.request.bind(provider);
     const asked: string[] = [];
     let failing = -1;
-    provider.request = async (call) => {
-      asked.push(call.method);
+    intercept(async (method, _, answer) => {
+      asked.push(method);
       if (asked.length - 1 === failing) {
         throw new Error("out of order");
       }
-      const answer: unknown = await request(call);
-      return answer;
-    };
+      return await answer();
+    });
     const [account] = await world.vault.connection.ethers.getSigners();
     const of = async (method: string, who = NOBODY): Promise<unknown> =>
       await world.send(method, who, "pending");
