@@ -97,7 +97,7 @@ describe("files of a project", () => {
 
   /** Replaces functions of the file system while the work runs. */
   async function withFileSystem(
-    functions: Partial<Record<"link" | "open", unknown>>,
+    functions: Partial<Record<"link" | "open" | "readFile", unknown>>,
     work: () => Promise<unknown>,
   ): Promise<string> {
     const real = { ...fs.promises };
@@ -202,6 +202,18 @@ describe("files of a project", () => {
     expect(await read()).to.equal("list.1.n: Expected number, received string");
     await writeFile(at(), "{");
     expect(await read()).to.equal("it is not JSON");
+  });
+
+  it("a file that may not be read is told with the reason, and not taken for none", async () => {
+    await writeProjectFile(root, FILE, { list: [] });
+    const denied = new Error("EACCES: permission denied, open '/home/me/x'");
+    const refuse = async (): Promise<never> =>
+      await Promise.reject(Object.assign(denied, { code: "EACCES" }));
+    let told: unknown;
+    await withFileSystem({ readFile: refuse }, async () => {
+      told = await read();
+    });
+    expect(told).to.equal("it cannot be read (EACCES: permission denied)");
   });
 
   it("the reason of the system is told without the paths of this machine", () => {

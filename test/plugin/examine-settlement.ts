@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { Interface, toQuantity } from "ethers";
+import { Interface, id, toQuantity } from "ethers";
 
 import type { ContractAddresses } from "../../src/client/index.js";
 import { encodeRevertData } from "../../src/mocks/index.js";
@@ -26,6 +26,7 @@ import {
   isSame,
   settledRound,
   valuesAnswer,
+  word,
 } from "../helpers/scripted-contracts.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
 
@@ -231,7 +232,7 @@ describe("what doctor finds out of a guard", () => {
     guardErrors.encodeErrorResult(name, values);
 
   /** @param guarded Data that a settlement through the guard reverts with. */
-  const nodeOf = (guarded: string, direct?: string): ScriptedNode => {
+  const nodeOf = (guarded?: string, direct?: string): ScriptedNode => {
     const outcome = (data: string | undefined) => ({
       reverted: data !== undefined,
       data: data ?? "0x",
@@ -291,4 +292,25 @@ describe("what doctor finds out of a guard", () => {
       expect(calls.map(({ params }) => params[1])).not.to.include("pending");
     });
   }
+
+  it("examineSigner() fails for a guard in which an item of the vault would stay", async () => {
+    const node = nodeOf();
+    const topics = [VAULT, GUARD, 7].map((value) => `0x${word(BigInt(value))}`);
+    const transfer = id("Transfer(address,address,uint256)");
+    const logs = [
+      { address: VAULT, topics: [transfer, ...topics], data: "0x" },
+    ];
+    node.on("eth_simulateV1", async (_params, answer) =>
+      listOf(await answer()).map((block) => {
+        const calls = listOf(fieldsOf(block)["calls"]);
+        return {
+          ...fieldsOf(block),
+          calls: calls.map((call) => ({ ...fieldsOf(call), logs })),
+        };
+      }),
+    );
+    const guard = await examine(node);
+    expect(guard.status).to.equal("fail");
+    expect(guard.detail).to.include(`stay in the guard: ${VAULT} (ERC-721)`);
+  });
 });
