@@ -219,6 +219,8 @@ describe("files of a project", () => {
   it("the reason of the system is told without the paths of this machine", () => {
     const error = new Error("EACCES: permission denied, open '/home/me/x'");
     expect(reasonOf(error)).to.equal("EACCES: permission denied");
+    const odd = new Error("EACCES: permission denied, open '/home/a\nb/x'");
+    expect(reasonOf(odd)).to.equal("EACCES: permission denied");
     expect(reasonOf("no")).to.equal("no");
   });
 

@@ -66,12 +66,14 @@ describe("the options of a group of requests", () => {
       .rpc.withOptions({ timeout: 50 })
       .withRetries(noRetries);
     expect(await timeOf(hanging.request("eth_chainId"))).to.be.below(1_000);
-    const node = inTurn(limited);
-    const once = node.rpc
-      .withRetries(noRetries)
-      .withOptions({ timeout: 9_000 });
-    await timeOf(once.request("eth_chainId"));
-    expect(node.asked).to.have.length(1);
+    for (const failure of [limited, new StatusError(503)]) {
+      const node = inTurn(failure);
+      const once = node.rpc
+        .withRetries(noRetries)
+        .withOptions({ timeout: 9_000 });
+      await timeOf(once.request("eth_chainId"));
+      expect(node.asked).to.have.length(1);
+    }
   });
 
   it("end a wait that the node requests: at the deadline, and when the signal is aborted", async () => {

@@ -134,6 +134,15 @@ describe("the answer to eth_getTransactionReceipt", () => {
     expect(once.asked).to.have.length(1);
   });
 
+  it("is looked for twice a second, however long it takes", async () => {
+    const { rpc } = recording((_method, _params, earlier) =>
+      earlier < 12 ? null : receipt,
+    );
+    const startedAt = performance.now();
+    await waitForReceipt(rpc, HASH);
+    expect(performance.now() - startedAt).to.be.within(3_000, 5_000);
+  });
+
   it("is awaited until the deadline of the client, whose listener hears of each wait, also if that comes while it looks once more", async () => {
     const heard: unknown[] = [];
     const client = answering(null).withOptions({
