@@ -20,10 +20,17 @@ describe("redacted text", () => {
     for (const text of [
       `wss://user:${key}@node.test:8546/?key=${key}`,
       `(see https://${key}.node.test/)`,
+      `HTTPS://node.test/${key}`,
     ]) {
       expect(redactUrls(text)).to.contain("<url>").and.not.contain(key);
     }
   });
+
+  for (const path of ["=/home/me", "(/home/me)", "'/home/me'", '"/home/me"']) {
+    it(`redactSecrets removes the path in ${path}`, () => {
+      expect(redactSecrets(path)).to.contain("<path>").and.not.contain("me");
+    });
+  }
 
   it("redactSecrets removes paths and keys", () => {
     for (const text of [

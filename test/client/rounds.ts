@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 
 import { expect } from "chai";
-import { Interface } from "ethers";
+import { Interface, id } from "ethers";
 import fc from "fast-check";
 
 import { VaultClient } from "../../src/client/index.js";
@@ -215,13 +215,22 @@ describe("client - rounds", () => {
       {},
     ],
     ["a transaction of a Safe with that call in its data", SAFE, nested, true],
+    ["a call that fails, and one of a Safe", SAFE, nested, true, "first fails"],
     ["a transaction of another vault", SAFE, SETTLE, false],
     ["another transaction", VAULT, "0x12345678", false],
   ] as const) {
     it(`rounds() counts a round as ${isSettled ? "settled" : "replaced, not as settled,"} if the next one begins in a block with ${title}`, async () => {
       const node = new ScriptedNode();
       node.effect = nextRound;
-      node.pool = [{ hash: GENESIS, from: SAFE, to, data, nonce: 0 }];
+      const sent = { hash: GENESIS, from: SAFE, to, data, nonce: 0 };
+      node.pool = [sent];
+      if (receipt === "first fails") {
+        node.pool.push({ ...sent, hash: id("second"), nonce: 1 });
+        node.on("eth_getTransactionReceipt", async ([hash], answer) => ({
+          ...fieldsOf(await answer()),
+          status: hash === GENESIS ? "0x0" : "0x1",
+        }));
+      }
       const reverts = receipt === "reverted";
       node.revertsWith = reverts ? "0x12345678" : undefined;
       node.mine(
@@ -247,6 +256,19 @@ describe("client - rounds", () => {
       });
     });
   }
+
+  it("rounds() refuses an address of the vault that is none, which may hide a settlement: VAULT_INVALID_ADDRESS", async () => {
+    const node = new ScriptedNode();
+    node.mine(nextRound);
+    const client = new VaultClient(node, async (role) => ({
+      address: role === "vault" ? "0x12" : FACTORY,
+      source: await Promise.resolve("a file"),
+    }));
+    await expectVaultError(
+      Array.fromAsync(client.rounds()),
+      "VAULT_INVALID_ADDRESS",
+    );
+  });
 
   it("rounds() does not count a round as settled if a settlement is in a later block than the one behind it", async () => {
     const node = new ScriptedNode();
@@ -396,6 +418,14 @@ describe("client - requests of rounds()", () => {
       expect(fix).to.not.include("oldest block");
     });
   }
+
+  it("rounds() names no oldest block if the node fails during the search for it: VAULT_RPC_INVALID_RESPONSE", async () => {
+    const node = historyNode([[5, one]], 1_000, 900);
+    node.on("eth_getBalance", async ([, tag], answer) =>
+      Number(tag) >= 900 && Number(tag) < 1_000 ? "none" : await answer(),
+    );
+    await expectVaultError(collect(node), "VAULT_RPC_INVALID_RESPONSE");
+  });
 
   it("rounds() throws VAULT_RPC_ERROR and makes no request after one that failed", async () => {
     const node = historyNode([[5, one]], 1_000_000);

@@ -6,6 +6,7 @@ import {
   VaultError,
   isFailedReading,
 } from "../../src/client/index.js";
+import { locate, readTogether } from "../../src/client/snapshot.js";
 import { set, standaloneQueries } from "../../src/protocol/index.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { speedUpTime } from "../helpers/deadlines.js";
@@ -15,6 +16,7 @@ import {
   documentedNode,
 } from "../helpers/documented-node.js";
 import { fieldsOf } from "../helpers/fields.js";
+import { FACTORY, VAULT } from "../helpers/scripted-contracts.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
 
 /** What a snapshot of the documented contracts holds. */
@@ -184,6 +186,51 @@ describe("client - snapshot", () => {
         .filter(({ params }) => params.length === 3)
         .map(({ params }) => params[1]);
       expect(lensBlocks).to.deep.equal(["latest", header.number]);
+    });
+  }
+
+  it("readTogether() has the values of the header's block, the later ones that the first call saw, and whether targets have code", async () => {
+    const node = documentedNode({
+      overrides: true,
+      codeOf: (address) => (address === VAULT ? "0x" : "0x01"),
+      answerOf: ({ block }) => ({ reverted: false, data: toBeHex(block, 32) }),
+    });
+    const params = [toQuantity(999), false];
+    const header = await node.answerTo("eth_getBlockByNumber", params);
+    node.on("eth_getBlockByNumber", () => header);
+    const client = clientOf(node);
+    const calls = [
+      await locate(client, { operation: "queryVolume", args: [] }),
+    ];
+    const targets = [FACTORY, VAULT];
+    const { values, later, codes } = await readTogether(client, calls, {
+      targets,
+    });
+    expect(values).to.deep.equal([999n]);
+    expect(later).to.deep.equal([1_000n]);
+    expect(codes).to.deep.equal([true, false]);
+    const lensBlocks = node.asked
+      .filter(({ method }) => method === "eth_call")
+      .map((asked) => asked.params[1]);
+    const { hash: blockHash } = fieldsOf(header);
+    expect(lensBlocks).to.deep.equal([
+      "latest",
+      { blockHash, requireCanonical: true },
+    ]);
+  });
+
+  for (const overrides of [true, false]) {
+    it(`readTogether() reads as the given account, overrides ${overrides}`, async () => {
+      const node = documentedNode({ overrides });
+      const client = clientOf(node);
+      const calls = [
+        await locate(client, { operation: "queryVolume", args: [] }),
+      ];
+      await readTogether(client, calls, { from: VAULT });
+      const senders = node.asked
+        .filter(({ method }) => method === "eth_call")
+        .map(({ params }) => fieldsOf(params[0])["from"]);
+      expect(senders.at(-1)).to.equal(VAULT);
     });
   }
 

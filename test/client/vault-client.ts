@@ -54,6 +54,14 @@ describe("client - VaultClient", () => {
     );
   });
 
+  it("a client's contracts can be called after a wallet has changed to another chain", async () => {
+    const node = nodeOfAddresses();
+    const { contracts } = new VaultClient(node, { vault: VAULT });
+    await contracts.vault.queryVolume();
+    node.on("eth_chainId", () => "0x2");
+    expect(await contracts.vault.queryVolume()).to.equal(BigInt(VAULT));
+  });
+
   it("a client adds the checksum to an address that a resolver returns, and refuses one that is none: VAULT_INVALID_ADDRESS", async () => {
     const client = new VaultClient(nodeOfAddresses(), async (role) => ({
       address: role === "vault" ? VAULT.toLowerCase() : "0x12",

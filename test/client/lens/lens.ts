@@ -4,7 +4,11 @@ import { expect } from "chai";
 import { AbiCoder, id } from "ethers";
 import fc from "fast-check";
 
-import { parseLensAnswer, readsIn } from "../../../src/client/lens/lens.js";
+import {
+  isRun,
+  parseLensAnswer,
+  readsIn,
+} from "../../../src/client/lens/lens.js";
 import { decodeRevertReason } from "../../../src/rpc/revert-reason.js";
 
 const entry = fc.record({
@@ -111,4 +115,15 @@ describe("client - readsIn", () => {
     const failed = decodeRevertReason("0x");
     expect(readsIn({ reverted: failed })).to.deep.equal([]);
   });
+});
+
+describe("client - isRun", () => {
+  for (const [ids, expected] of [
+    [[5n, 6n, 7n], true],
+    [[1n, 3n, 2n, 4n], false],
+  ] as const) {
+    it(`isRun() is ${expected} for ${ids.join(", ")}`, () => {
+      expect(isRun(ids)).to.equal(expected);
+    });
+  }
 });
