@@ -127,12 +127,16 @@ describe("who settled a round", () => {
       7,
     ],
     ["nothing, if no transaction of that block settles", "0x12", undefined],
+    ["nothing, if the node does not list them", undefined, undefined],
   ] as const) {
     it(`settledBeforeNext() finds ${title}`, async () => {
       chain.mine();
       chain.effect = nextRound;
-      chain.pool.push({ ...theirs, data });
+      chain.pool.push({ ...theirs, ...(data !== undefined && { data }) });
       chain.mine((round) => (block === 7 ? round : nextRound(round)));
+      chain.on("eth_getBlockByNumber", async ([, whole], answer) =>
+        whole === true && data === undefined ? null : await answer(),
+      );
       const found = await settledBeforeNext(chain.host(), OPEN_ROUND, 5, 7);
       expect(found).to.equal(block);
     });
