@@ -155,7 +155,11 @@ describe("a settlement through a guard", () => {
   });
 
   /** Connects to a vault that settles in a way of its own, with the guard on the way. */
-  const open = async (name: SettlingVaultName, canSettle = true) => {
+  const open = async (
+    name: SettlingVaultName,
+    canSettle = true,
+    gas: bigint | "auto" = "auto",
+  ) => {
     const deployer = await keeper.chain.provider.getSigner(4);
     const deployed = await deploySettlingVault(deployer, name);
     const { contract, contracts, token } = deployed;
@@ -164,7 +168,9 @@ describe("a settlement through a guard", () => {
       const give = contract.getFunction("give");
       await mined(await give.send(guard, 2n * 10n ** 18n));
     }
-    const connected = await keeper.connect({ vault: { contracts, guard } });
+    const connected = await keeper.connect({
+      ...{ vault: { contracts, guard }, gas },
+    });
     return {
       contract,
       token,
@@ -199,6 +205,37 @@ describe("a settlement through a guard", () => {
     const balanceOf = token.getFunction("balanceOf");
     expect(await balanceOf.staticCall(guard)).to.equal(0n);
   });
+
+  for (const [name, questions] of [
+    ["ClockVault", 1],
+    ["IdleVault", 2],
+  ] as const) {
+    it(`settleAll forwards the token that a vault pays since the first of ${questions} questions`, async () => {
+      const { provider } = keeper.chain;
+      const paying = await open("MixedVault");
+      // The cost stays the same.
+      const opened = await open(name, true, 1_000_000n);
+      const { vault: other, contract, token } = opened;
+      const balanceOf = token.getFunction("balanceOf");
+      let asked = 0;
+      const confirm = async (): Promise<true> => {
+        asked += 1;
+        if (asked === 1) {
+          const code = await provider.getCode(paying.contract);
+          const address = await contract.getAddress();
+          await provider.send("anvil_setCode", [address, code]);
+          const give = paying.contract.attach(address).getFunction("give");
+          await mined(await give.send(guard, 2n * 10n ** 18n));
+          await provider.send("anvil_mine", ["0x2"]);
+        }
+        return true;
+      };
+      const settlement = await other.settleAll({ confirm, partial: true });
+      expect(settlement).to.include({ status: "settled" });
+      expect(asked).to.equal(questions);
+      expect(await balanceOf.staticCall(guard)).to.equal(0n);
+    });
+  }
 
   it("settleAll is refused if the guard would keep a token that is not named: VAULT_GUARD_KEEPS_TOKENS", async () => {
     const { vault: other, paid } = await open("MixedVault");
