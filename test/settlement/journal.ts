@@ -305,8 +305,9 @@ describe("the journal of settleAll", () => {
     keeper.loseTransactions();
     await keeper.end({}, host);
     keeper.chain.makeDevelopmentNode();
-    const { settlement } = await keeper.end(resume, host);
+    const { settlement, block } = await keeper.end(resume, host);
     expect(settlement).to.include({ code: "VAULT_NOTHING_TO_RESUME" });
+    expect(block).to.include({ number: 199 });
     expect(existsSync(keeper.journalFile())).to.equal(true);
   });
 

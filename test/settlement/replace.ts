@@ -300,6 +300,7 @@ describe("settleAll, with a transaction that is not mined", () => {
       network: { vault: { timeBeforeBumpingFees: 0 } },
       is: "unconfirmed",
       sends: 5,
+      events: `preflight sending${" replacing".repeat(4)}`,
     },
     {
       title: "resume with bump asks a person, and raises no fee after No",
