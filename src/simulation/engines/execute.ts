@@ -103,8 +103,9 @@ export async function executeSettlement(
   // The configured cap, else the cap of the hardforks that have one.
   const cap = configuredGasCap(vault) ?? TRANSACTION_GAS_CAP;
   const most = gas ?? next.gasLimit;
-  // An attempt that is final if it fails is paid for, as what would be sent.
-  const paysNothing = repeatsFailures || balance < most * gasPrice;
+  // An attempt that is final if it fails is paid for, as what would be sent; but not by a
+  // sender with code, for whom another account pays.
+  const paysNothing = repeatsFailures || isCalled || balance < most * gasPrice;
   const first = await mine({ gas: most, gasPrice }, paysNothing).catch(
     async (error: unknown) => {
       if (gas !== undefined || most <= cap || !isNodeRefusal(error)) {

@@ -173,6 +173,18 @@ describe("simulateSettleAll in process", () => {
     expect(notes.join()).to.match(sawAll);
   });
 
+  it("simulateSettleAll in process lets the contract see all of the balance of a sender with code, which does not pay for gas", async () => {
+    const { vault: address } = world.mocks.addresses;
+    // Reverts unless its caller has 1 ether.
+    const code = "0x3331670de0b6b3a7640000146012575f5ffd5b00";
+    await world.send("hardhat_setCode", address, code);
+    await world.send("hardhat_setCode", NOBODY, "0x00");
+    const wei = toQuantity(10n ** 18n);
+    await world.send("hardhat_setBalance", NOBODY, wei);
+    const { status } = await world.vault.simulateSettleAll({ from: NOBODY });
+    expect(status).to.equal("not-settled");
+  });
+
   for (const [method, failure, code] of [
     [
       "eth_call",

@@ -119,6 +119,18 @@ describe("wrong answers of eth_simulateV1", () => {
       otherForm,
     ],
     [
+      "more gas after refunds than before them",
+      (node) =>
+        changeSettlement(node, { gasUsed: "0xea60", maxUsedGas: "0xea5f" }),
+      otherForm,
+    ],
+    ["two blocks", changed((block) => [block, block]), otherForm],
+    [
+      "a revert that is not of the settlement",
+      (node) => node.on(SIMULATE, refuse("execution reverted", 3)),
+      /eth_simulateV1 as a whole reverts/u,
+    ],
+    [
       "a call too few",
       changed((block, calls) => [{ ...block, calls: calls.slice(1) }]),
       otherForm,
@@ -229,6 +241,14 @@ describe("eth_simulateV1 as geth answers it", () => {
         String(name),
       ).to.deep.equal(expected);
     }
+  });
+
+  it("parseSimulated() takes the revert data of the result if the error's is empty", () => {
+    const call = { status: "0x0", gasUsed: "0x5208", error: { data: "0x" } };
+    const calls = [{ ...call, returnData: "0x12345678" }];
+    const block = { number: "0x1", timestamp: "0x1", calls };
+    const [found] = parseSimulated([block], "anvil");
+    expect(found?.calls[0]?.data).to.equal("0x12345678");
   });
 
   it("parseSimulated() finds a transfer of native currency that moves, and none that comes back", () => {

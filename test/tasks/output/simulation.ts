@@ -68,13 +68,27 @@ describe("the screen of a simulation", () => {
     });
   }
 
-  for (const [status, ordersRead, line] of [
-    ["settled", 1, "1 order watched; none changed."],
-    ["settled", 0, undefined],
-    ["nothing-to-do", 3, undefined],
+  it("simulate shows the guard, and no gas if nothing was executed", () => {
+    const lines = shown({ guard: OTHER, gasUsed: null });
+    expect(lines).to.include(`Guard · ${OTHER}`);
+    expect(lines.join()).to.not.contain("Gas used");
+  });
+
+  const changed = { field: "state", before: 1, after: 2 };
+  for (const [status, ordersRead, line, changes] of [
+    ["settled", 1, "1 order watched; none changed.", ["volume"]],
+    ["settled", 1, undefined, ["orders.7"]],
+    ["settled", 0, undefined, []],
+    ["nothing-to-do", 3, undefined, []],
   ] as const) {
-    it(`simulate shows ${line ?? "nothing"} of ${ordersRead} orders that are the same after ${status}`, () => {
-      const lines = shown({ status }, { ordersRead });
+    it(`simulate shows ${line ?? "nothing"} of ${ordersRead} orders if [${changes.join()}] change with ${status}`, () => {
+      const lines = shown(
+        {
+          status,
+          changes: changes.map((reading) => ({ ...changed, reading })),
+        },
+        { ordersRead },
+      );
       expect(lines.find((one) => one.includes("watched"))).to.equal(line);
     });
   }
@@ -156,5 +170,7 @@ describe("the screen of a simulation", () => {
       { ...own, ...known },
       { ...other, ...none },
     ]);
+    const unknown = { ...simulated, transfers: null };
+    expect(describeTransfers(unknown, new Map()).transfers).to.equal(null);
   });
 });
