@@ -240,6 +240,8 @@ describe("a task while the chain replaces blocks", () => {
     ["orders --ids 1-8000 --json", 5],
     ["orders --ids 1-8000 --json", 5, false],
     ["status --json", 2],
+    // The first call gives the time from which another one counts.
+    ["margins --raw --max-volume 1 --apy 2 --end-time +7d --json", 2],
     ["capture --out FILE --ids 1-50 --json", 3],
     // The margins, which nothing but the check at the end shows to be of another block.
     ["capture --out FILE --json", 2, false],

@@ -38,6 +38,10 @@ describe("read tasks", () => {
       "X token margin to pay · 42",
       "",
     ],
+    [
+      "margins --raw --max-volume 1 --apy 2 --end-time +7d --block pending",
+      "Base token margin to pay · 41",
+    ],
   ] as const) {
     it(`vault ${typed} prints ${shown.join(", ")}`, async () => {
       const [, ...lines] = await tasks.linesOf(typed);

@@ -1,5 +1,8 @@
+import path from "node:path";
+
 import { FileNotFoundError } from "@nomicfoundation/hardhat-utils/fs";
 import { expect } from "chai";
+import { overrideTask } from "hardhat/config";
 import { HardhatPluginError } from "hardhat/plugins";
 
 import { invalidArgument, vaultError } from "../../src/errors.js";
@@ -117,20 +120,67 @@ describe("running a task", () => {
     });
   }
 
-  it("a task hides secrets of the configuration in an error that nobody expected", async () => {
-    const key = `0x${"1e7e4a1".repeat(9)}7`;
-    const url = "http://node.test/v1/5ecret-path";
-    const live = httpNetwork(url, { accounts: [key] });
-    const hre = await createTestHre({ networks: { live } });
-    let written = "";
-    const restore = replace(process.stderr, {
-      write: (text: string): boolean => Boolean((written += text)),
+  const key = `0x${"1e7e4a1".repeat(9)}7`;
+  for (const [title, thrown, shown] of [
+    [
+      "hides secrets of the configuration in an error that nobody expected",
+      new Error(`no <${key}> at <5ecret-path>`),
+      "no <<hidden>> at <<hidden>>",
+    ],
+    [
+      "names its network in a command that it suggests",
+      vaultError("VAULT_SETTLEMENT_UNFINISHED", {
+        ...{ transaction: "0x12", file: "settlement.json" },
+      }),
+      "settle --resume --network live`",
+    ],
+  ] as const) {
+    it(`a task ${title}`, async () => {
+      const url = "http://node.test/v1/5ecret-path";
+      const live = httpNetwork(url, { accounts: [key] });
+      const networks = { networks: { live } };
+      const hre = await createTestHre(networks, { network: "live" });
+      let written = "";
+      const restore = replace(process.stderr, {
+        write: (text: string): boolean => Boolean((written += text)),
+      });
+      const action = taskAction(
+        { description: "", options: {} },
+        failWith(thrown),
+      );
+      await Promise.resolve(action({}, hre)).finally(restore);
+      expect(written).to.include(shown);
     });
-    const action = taskAction(
-      { description: "", options: {} },
-      failWith(new Error(`no <${key}> at <5ecret-path>`)),
-    );
-    await Promise.resolve(action({}, hre)).finally(restore);
-    expect(written).to.include("no <<hidden>> at <<hidden>>");
-  });
+  }
+
+  for (const [title, isOverridden, flushes] of [
+    ["flushes stdout before it ends its process", false, 1],
+    ["that a plugin overrides does not end its process", true, 0],
+  ] as const) {
+    it(`a task of the command line ${title}`, async () => {
+      const override = overrideTask(["vault", "volume"])
+        .setInlineAction(async (args, _hre, runSuper) => {
+          await runSuper(args);
+        })
+        .build();
+      const hre = await createTestHre({
+        tasks: isOverridden ? [override] : [],
+      });
+      const program = path.join("node_modules", "hardhat", "dist/src/cli.js");
+      const written: string[] = [];
+      const restores = [
+        replace(process, { argv: ["node", program, "vault", "volume"] }),
+        // Its process does not end, since stdout is never flushed.
+        replace(process.stdout, {
+          write: (text: string) => written.push(text),
+        }),
+        replace(process.stderr, { write: () => true }),
+      ];
+      await hre.tasks.getTask(["vault", "volume"]).run({});
+      restores.forEach((restore) => {
+        restore();
+      });
+      expect(written.filter((text) => text === "")).to.have.lengthOf(flushes);
+    });
+  }
 });

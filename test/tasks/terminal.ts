@@ -239,6 +239,29 @@ describe("the terminal of a task", () => {
     ]);
   });
 
+  for (const [name, ...typed] of [
+    ["Ctrl-C", "\u0003", "y\r"],
+    ["Ctrl-D", "\u0004"],
+  ] as const) {
+    it(`a question is answered with no if ${name} was typed before it, and leaves stdin as it was`, async () => {
+      const { stdin } = process;
+      const modes: boolean[] = [];
+      const restore = replace(stdin, {
+        isTTY: true,
+        setRawMode: (isRaw: boolean) => modes.push(isRaw),
+        resume: () => typed.forEach((keys) => stdin.emit("data", keys)),
+        pause: () => stdin,
+      });
+      const listeners = stdin.listenerCount("data");
+      const answer = await onTerminal(
+        async () =>
+          await withTerminal(hooks, async ({ ask }) => await ask?.("Settle?")),
+      ).finally(restore);
+      expect([answer, ...modes]).to.deep.equal([false, true, false]);
+      expect(stdin.listenerCount("data")).to.equal(listeners);
+    });
+  }
+
   for (const [stdin, stdout, stderr, canAsk] of [
     [true, false, true, true],
     [true, true, false, false],

@@ -246,6 +246,11 @@ describe("events of vault watch", () => {
       "/VAULT_RPC_ERROR/ LAST",
     ],
     [
+      "takes for an outage that it is not answered if the round can be settled",
+      [after(2), [failCalls("settleAll", { code: -32_601 }), recover]],
+      "/VAULT_RPC_ERROR/ LAST",
+    ],
+    [
       "shows an outage once, and again as another one or after an answer",
       [
         after(8),
@@ -380,6 +385,14 @@ describe("what vault watch prints of an event", () => {
       .to.match(/^The clocks differ by /mu)
       .and.match(/^queryVolume reverted: /mu)
       .and.match(/^The contract refused the call without a reason/mu);
+  });
+
+  it("watch begins with the fix for a round that cannot be read", () => {
+    const error = vaultError("VAULT_INTERNAL", { problem: "lost" });
+    const readings = { ...seen.readings, round: { error } };
+    const first = { kind: "first", isLast: false, changed: [] } as const;
+    const printed = print({ ...first, seen: { ...seen, readings } });
+    expect(printed).to.include(error.fix);
   });
 
   it("watch prints a line for each change, with the block, the label and the new value", () => {
