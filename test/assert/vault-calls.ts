@@ -95,8 +95,11 @@ describe("callsVault() and .calledVault()", () => {
 
   it(".calledVault() tells the pools apart by the vault", async () => {
     const operation = "getLPAmountInfo";
-    const { hash } = await callFromContract(encodeCall(operation, ["private"]));
+    const sent = await callFromContract(encodeCall(operation, ["private"]));
+    const { hash } = sent;
     const { vault } = round();
+    // Without arguments, that of any pool counts.
+    await expect(sent).to.have.calledVault(operation);
     await expect(hash).to.have.calledVault(operation, ["private"], vault);
     await expect(hash).to.have.calledVault(operation, undefined, vault);
     await expect(hash).to.not.have.calledVault(operation, ["public"], vault);
