@@ -44,6 +44,7 @@ describe("changesReadings()", () => {
     [{ by: -4n }, "a change by -4", "100 → 96"],
     [{ by: 5n }, "a change by +5", "100 → 105"],
     [94n, "a change to 94", "100 → 94"],
+    [0n, "a change to 0", "100 → 0"],
     [{ from: 99n, to: 95n }, "a change from 99 to 95", "99 → 95"],
   ] as const) {
     it(`changesReadings() fails on a volume that changes 100 → 95 with ${inspect(expected)}`, async () => {

@@ -8,6 +8,7 @@ import {
   toBeHex,
 } from "ethers";
 
+import { MockVault__factory } from "../../src/bindings/factories/MockVault__factory.js";
 import { contractRoles, operations } from "../../src/client/index.js";
 import { generatedOrder } from "../../src/mocks/index.js";
 import type { HardhatVault } from "../../src/types.js";
@@ -246,7 +247,8 @@ describe("VaultMocks.sol, mocks for Solidity tests", function () {
   });
 
   it("whenCalMargins() with ANY sets the margins of some terms, and others revert with UnexpectedTerms", async () => {
-    const at = vault.at(await deploy("open-round"));
+    const deployed = await deploy("open-round");
+    const at = vault.at(deployed);
     await send("whenCalMarginsOfAnyAPY", 1n, 3n, [7n, 8n]);
     const terms = { maxVolume: 1n, APY: 99n, endTime: 3n };
     expect(await at.calMargins(terms)).to.deep.equal({
@@ -259,6 +261,15 @@ describe("VaultMocks.sol, mocks for Solidity tests", function () {
       );
       expect(details["reason"]).to.match(/^UnexpectedTerms\(/u);
     }
+    // The terms from before do not return.
+    const mock = MockVault__factory.connect(
+      deployed["vault"] ?? "",
+      test.runner,
+    );
+    await mock.setMargins(5n, 5n);
+    expect((await at.calMargins(terms)).xMarginAmount).to.equal(5n);
+    await send("whenCalMarginsOfAnyAPY", 2n, 3n, [7n, 8n]);
+    await expectVaultError(at.calMargins(terms), "VAULT_CALL_REVERTED");
   });
 
   it("setNotBeforeEnd() makes settleAll() revert until the second in which the round ends", async () => {
