@@ -104,8 +104,8 @@ describe("signals, in a folder with blanks and letters beyond ASCII", () => {
       under,
     });
     const closed = once(child, "close");
-    const printed = [child.stdout, child.stderr].map(async (stream) =>
-      stream === null ? "" : await readText(stream),
+    const printed = [child.stdout, child.stderr].map(
+      async (stream) => await readText(stream),
     );
     await Promise.race([stalled, closed]);
     process.kill(
