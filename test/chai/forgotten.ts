@@ -37,6 +37,7 @@ async function firstErrorOf(test: () => unknown): Promise<unknown> {
 
 describe("matchers that nobody calls or awaits", () => {
   const nameOne = (): PromiseLike<unknown> =>
+    // its type is the function that it is, and not what somebody awaits by mistake
     // eslint-disable-next-line @typescript-eslint/unbound-method -- it is not called
     expect({}).to.have.settledRound as unknown as PromiseLike<unknown>;
   for (const [how, fail] of [
