@@ -26,6 +26,16 @@ export default defineConfig({
   solidity: {
     compilers: [compiler],
     overrides: {
+      // Sent with each request, and runs for each of hundreds of orders.
+      "contracts/lens/VaultLens.sol": {
+        ...compiler,
+        settings: {
+          ...compiler.settings,
+          viaIR: true,
+          optimizer: { enabled: true, runs: 200 },
+          metadata: { appendCBOR: false },
+        },
+      },
       // Its code decides its address, which must be the same for everybody. Without
       // this, it ends with a hash of paths and comments.
       "contracts/guard/RoundGuard.sol": {

@@ -18,12 +18,6 @@ pragma solidity ^0.8.20;
 /// has code, bytes 20 to 27: the gas that was used, bytes 28 to 31: the length
 /// of the data), followed by the data, which is not padded.
 contract VaultLens {
-    /// @notice One read call.
-    struct Call {
-        address target;
-        bytes data;
-    }
-
     /// @dev The first word of every answer. A node that ignores state
     /// overrides cannot answer it by chance.
     bytes32 private constant FORMAT = keccak256("hardhat-vault/VaultLens/2");
@@ -62,20 +56,30 @@ contract VaultLens {
         0x0000000000000000000000000000000000000064;
     bytes4 private constant ARB_BLOCK_NUMBER = 0xa3b1b31d;
 
-    /// @notice Makes the given calls, each with an equal share of the gas.
-    /// @param calls The calls.
-    function readCalls(Call[] calldata calls) external view {
+    /// @notice Makes calls, each with an equal share of the gas.
+    /// @dev The calls follow the selector, and are not ABI-encoded: in each
+    /// snapshot, the words and offsets would be most of the request. How many
+    /// there are (2 bytes), and of each the target (20 bytes), the length of
+    /// the data (2 bytes) and the data.
+    function readCalls() external view {
         (uint256 start, uint256 end) = _header();
-        for (uint256 i = 0; i < calls.length; ++i) {
-            bytes calldata data = calls[i].data;
-            uint256 input = end + 32;
-            uint256 length = data.length;
+        uint256 left;
+        assembly ("memory-safe") {
+            left := shr(240, calldataload(4))
+        }
+        uint256 next = 6;
+        for (; left > 0; --left) {
+            address target;
+            uint256 length;
             assembly ("memory-safe") {
-                calldatacopy(input, data.offset, length)
+                let head := calldataload(next)
+                target := shr(96, head)
+                length := and(shr(80, head), 0xffff)
+                next := add(next, 22)
+                calldatacopy(add(end, 0x20), next, length)
+                next := add(next, length)
             }
-            end = _readCall(
-                end, calls[i].target, length, gasleft() / (calls.length - i)
-            );
+            end = _readCall(end, target, length, gasleft() / left);
         }
         _return(start, end);
     }
@@ -99,26 +103,29 @@ contract VaultLens {
     ) external view {
         uint256 eighth = gasleft() / 8;
         (uint256 start, uint256 end) = _header();
-        uint256 most;
+        bool hasCode = trading.code.length > 0;
+        uint256 share = LEAST_SHARE;
         bool isTried;
-        for (uint256 i = 0; i < count; ++i) {
-            if (i > 0 && gasleft() < RESERVE) break;
-            unchecked {
-                // The caller does not ask beyond the last id.
+        // No sum of ids or of gas is near 2^256.
+        unchecked {
+            for (uint256 i = 0; i < count; ++i) {
+                if (gasleft() < RESERVE && i > 0) break;
                 uint256 orderID = ids.length == 0 ? firstId + i : ids[i];
                 assembly ("memory-safe") {
                     mstore(0x00, GET_ORDER_INFO)
                     mstore(0x04, orderID)
                 }
+                (uint256 status, uint256 used) = _readOrder(trading, share);
+                if (status == USED_UP && !isTried) {
+                    if (i > 0 && gasleft() - gasleft() / 32 < eighth) break;
+                    (status, used) = _readOrder(trading, eighth);
+                    isTried = status == USED_UP;
+                }
+                if (2 * used > share && status != USED_UP) {
+                    share = 2 * used < LARGEST_SHARE ? 2 * used : LARGEST_SHARE;
+                }
+                end = _write(end, hasCode, status, used);
             }
-            (uint256 status, uint256 used) = _readOrder(trading, _shareOf(most));
-            if (status == USED_UP && !isTried) {
-                if (i > 0 && gasleft() - gasleft() / 32 < eighth) break;
-                (status, used) = _readOrder(trading, eighth);
-                isTried = status == USED_UP;
-            }
-            if (status != USED_UP && used > most) most = used;
-            end = _write(end, trading, status, used);
         }
         _return(start, end);
     }
@@ -201,7 +208,7 @@ contract VaultLens {
         if (status == REVERTED && size == 0 && used > share - share / 32) {
             status = USED_UP;
         }
-        return _write(entry, target, status, used);
+        return _write(entry, target.code.length > 0, status, used);
     }
 
     /// @dev Makes the call in the scratch space.
@@ -211,18 +218,12 @@ contract VaultLens {
         view
         returns (uint256 status, uint256 used)
     {
-        uint256 largest = gasleft() - gasleft() / 32;
-        uint256 limit = share < largest ? share : largest;
-        (status, used) = _call(trading, 0x00, 0x24, limit);
-        if (used > limit - limit / 4) status = USED_UP;
-    }
-
-    /// @dev Twice the most that an order has used so far.
-    function _shareOf(uint256 most) private pure returns (uint256) {
-        uint256 share = 2 * most;
-        return share < LEAST_SHARE
-            ? LEAST_SHARE
-            : share > LARGEST_SHARE ? LARGEST_SHARE : share;
+        unchecked {
+            uint256 largest = gasleft() - gasleft() / 32;
+            if (share > largest) share = largest;
+            (status, used) = _call(trading, 0x00, 0x24, share);
+            if (used > share - share / 4) status = USED_UP;
+        }
     }
 
     /// @return status REVERTED or RETURNED, with the EVM's return data.
@@ -241,9 +242,9 @@ contract VaultLens {
 
     /// @dev Writes an entry at `entry`, above which all memory is free, with
     /// the EVM's return data.
-    function _write(uint256 entry, address target, uint256 status, uint256 used)
+    function _write(uint256 entry, bool hasCode, uint256 status, uint256 used)
         private
-        view
+        pure
         returns (uint256 end)
     {
         assembly ("memory-safe") {
@@ -252,7 +253,7 @@ contract VaultLens {
             if gt(status, RETURNED) { size := 0 }
             mstore(entry, or(shl(32, used), size))
             mstore8(entry, status)
-            mstore8(add(entry, 1), iszero(iszero(extcodesize(target))))
+            mstore8(add(entry, 1), hasCode)
             end := add(entry, 0x20)
             returndatacopy(end, 0, size)
             end := add(end, size)

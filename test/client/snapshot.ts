@@ -340,7 +340,7 @@ describe("client - snapshot", () => {
       const failed: string[] = [];
       node.on("eth_call", async (params, answer) => {
         const { data } = fieldsOf(params[0]);
-        if (params.length === 3 && String(data).length > 1_000) {
+        if (params.length === 3 && String(data).length > 100) {
           failed.push(String(data));
           throw failure("no", { code: -32_603 });
         }

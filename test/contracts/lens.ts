@@ -3,7 +3,11 @@ import { Interface, toBeHex } from "ethers";
 import type { NetworkConnection } from "hardhat/types/network";
 
 import { VaultLensArtifact } from "../../src/client/lens/artifact.js";
-import { parseLensAnswer } from "../../src/client/lens/lens.js";
+import {
+  encodeReadCalls,
+  parseLensAnswer,
+} from "../../src/client/lens/lens.js";
+import type { ReadCall } from "../../src/client/lens/lens.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { createTestHre } from "../helpers/hre.js";
 
@@ -20,6 +24,7 @@ const returns = (length: number): string =>
 const RETURNS_A_WORD = "0x602a60005260206000f3";
 const REVERTS_WITH_A_WORD = "0x602a60005260206000fd";
 const REVERTS = "0x60006000fd";
+const RETURNS_ITS_INPUT = "0x366000600037366000f3";
 const RETURNS_THE_GAS = "0x5a60005260206000f3";
 /** Returns a word after it has used so much gas. */
 const uses = (gas: number): string =>
@@ -51,13 +56,10 @@ describe("the lens", () => {
     await request("hardhat_setCode", address, code);
     return address;
   };
-  const call = async (
-    name: string,
-    ...args: readonly unknown[]
-  ): Promise<Buffer> => {
-    const { abi, deployedBytecode } = VaultLensArtifact;
-    const to = await place(LENS, deployedBytecode);
-    const data = new Interface(abi).encodeFunctionData(name, [...args]);
+  const encode = (name: string, ...args: readonly unknown[]): string =>
+    new Interface(VaultLensArtifact.abi).encodeFunctionData(name, [...args]);
+  const call = async (data: string): Promise<Buffer> => {
+    const to = await place(LENS, VaultLensArtifact.deployedBytecode);
     const tx = { to, data, gas: toBeHex(GAS) };
     return Buffer.from(
       (await request("eth_call", tx, "latest")).slice(2),
@@ -65,8 +67,8 @@ describe("the lens", () => {
     );
   };
   /** The answer of the lens, each entry with its data as hex. */
-  const read = async (name: string, ...args: readonly unknown[]) => {
-    const answer = parseLensAnswer(await call(name, ...args));
+  const read = async (asked: string) => {
+    const answer = parseLensAnswer(await call(asked));
     const entries = answer?.entries.map(({ status, hasCode, start, end }) => ({
       ...{ status, hasCode },
       data: answer.bytes.toString("hex", start, end),
@@ -75,11 +77,13 @@ describe("the lens", () => {
     return { block: answer?.block, entries: entries ?? [] };
   };
   const readCalls = async (codes: readonly string[]) => {
-    const calls: unknown[] = [];
+    const calls: ReadCall[] = [];
     for (const [index, code] of codes.entries()) {
-      calls.push([await place(addressOf(`c0de0${index}`), code), "0x"]);
+      const target = await place(addressOf(`c0de0${index}`), code);
+      calls.push({ target, data: "0x" });
     }
-    return await read("readCalls", [...calls, [NOBODY, "0x1234"]]);
+    const nobody = { target: NOBODY, data: "0x1234" };
+    return await read(encodeReadCalls([...calls, nobody]));
   };
 
   it("readCalls() tells what each call returned or reverted with, and whether there is code", async () => {
@@ -95,6 +99,15 @@ describe("the lens", () => {
       { status: "reverted", hasCode: true, data: "" },
       { status: "returned", hasCode: false, data: "" },
     ]);
+  });
+
+  it("readCalls() sends each call its own data, whatever its length", async () => {
+    const target = await place(addressOf("c0de0"), RETURNS_ITS_INPUT);
+    const inputs = ["0x", "0x01", `0x${"ab".repeat(300)}`, "0x02"];
+    const { entries } = await read(
+      encodeReadCalls(inputs.map((data) => ({ target, data }))),
+    );
+    expect(entries.map(({ data }) => `0x${data}`)).to.deep.equal(inputs);
   });
 
   it("readCalls() passes on 8,192 bytes, and none of a longer answer", async () => {
@@ -126,12 +139,13 @@ describe("the lens", () => {
 
   const ordersOf = async (code: string, ids: readonly number[]) => {
     const trading = await place(addressOf("77ad"), code);
-    return (await read("readOrders", trading, 0n, BigInt(ids.length), ids))
-      .entries;
+    const asked = encode("readOrders", trading, 0n, BigInt(ids.length), ids);
+    return (await read(asked)).entries;
   };
   const rangeOf = async (code: string, first: bigint, count: bigint) => {
     const trading = await place(addressOf("77ad"), code);
-    return (await read("readOrders", trading, first, count, [])).entries;
+    const asked = encode("readOrders", trading, first, count, []);
+    return (await read(asked)).entries;
   };
 
   for (const [used, [least, most], why] of [
@@ -195,7 +209,7 @@ describe("the lens", () => {
       method: "hardhat_setBalance",
       params: [rich, "0x7b"],
     });
-    const answer = await call("factsOf", [rich, NOBODY]);
+    const answer = await call(encode("factsOf", [rich, NOBODY]));
     const words = (answer.toString("hex").match(/.{64}/gu) ?? []).map((word) =>
       Number(`0x${word}`),
     );
@@ -208,9 +222,8 @@ describe("the lens", () => {
 
   it("factsOf() returns the base fee of the block that it runs in", async () => {
     const { provider, ethers } = connection;
-    const { abi, deployedBytecode } = VaultLensArtifact;
-    const to = await place(LENS, deployedBytecode);
-    const data = new Interface(abi).encodeFunctionData("factsOf", [[]]);
+    const to = await place(LENS, VaultLensArtifact.deployedBytecode);
+    const data = encode("factsOf", []);
     const signer = await ethers.provider.getSigner(0);
     const { hash } = await signer.sendTransaction({ to, data });
     const trace: unknown = await provider.request({

@@ -268,7 +268,7 @@ export class ScriptedNode extends ScriptedChain implements Eip1193Provider {
     const args: readonly unknown[] = asked?.args.toArray() ?? [];
     if (asked?.name === "readCalls" || asked?.name === "readOrders") {
       const inside =
-        asked.name === "readCalls" ? pairsOf(args[0]) : readsOf(args);
+        asked.name === "readCalls" ? callsIn(call.data) : readsOf(args);
       return [
         id("hardhat-vault/VaultLens/2"),
         ...[block, TIME_OF_GENESIS + block, this.#chainId].map(word),
@@ -380,11 +380,15 @@ function encodeEntry(
     .padStart(60, "0")}${data.slice(2)}`;
 }
 
-function pairsOf(calls: unknown): ReadonlyArray<readonly [string, string]> {
-  return listOf(calls).map((call) => {
-    const [target, data] = listOf(call);
-    return [String(target), String(data)];
-  });
+/** The calls that `readCalls` is asked for: target, length and data of each, after their number. */
+function callsIn(data: string): ReadonlyArray<readonly [string, string]> {
+  const found: Array<readonly [string, string]> = [];
+  for (let rest = data.slice(14); rest !== "";) {
+    const end = 44 + 2 * Number(`0x${rest.slice(40, 44)}`);
+    found.push([`0x${rest.slice(0, 40)}`, `0x${rest.slice(44, end)}`]);
+    rest = rest.slice(end);
+  }
+  return found;
 }
 
 /** The calls for the orders that `readOrders` is asked for. */

@@ -16,14 +16,7 @@ import { fewRetries } from "../../rpc/retry.js";
 import { decodeRevertReason } from "../../rpc/revert-reason.js";
 import type { KnownNode, RpcClient } from "../../rpc/rpc-client.js";
 import type { ReadContext } from "../reader.js";
-import {
-  WORD,
-  encodeBytes,
-  encodeList,
-  hexWord,
-  readSmallWord,
-  viewOf,
-} from "../words.js";
+import { WORD, readSmallWord, viewOf } from "../words.js";
 import { VaultLensArtifact } from "./artifact.js";
 
 /** True for nodes that apply state overrides, which the lens needs. */
@@ -47,12 +40,17 @@ export interface ReadCall {
 
 const READ_CALLS = lensInterface.getFunction("readCalls")?.selector;
 
+/** Packs calls as contracts/lens/VaultLens.sol expects them. */
 export function encodeReadCalls(calls: readonly ReadCall[]): string {
-  const list = calls.map(
+  const packed = calls.map(
     ({ target, data }) =>
-      `${hexWord(target)}${hexWord(2 * WORD)}${encodeBytes(data.slice(2))}`,
+      `${target.slice(2)}${twoBytes((data.length - 2) / 2)}${data.slice(2)}`,
   );
-  return `${READ_CALLS}${encodeList(list)}`;
+  return `${READ_CALLS}${twoBytes(calls.length)}${packed.join("")}`;
+}
+
+function twoBytes(value: number): string {
+  return value.toString(16).padStart(4, "0");
 }
 
 /** Encodes a read of orders; the gas may allow fewer of them. */
