@@ -31,18 +31,14 @@ export function viewOf({ buffer, byteOffset, length }: Uint8Array): DataView {
   return new DataView(buffer, byteOffset, length);
 }
 
-/** The same for whole groups of four bytes. */
-function isZero32(view: DataView, start: number, end: number): boolean {
-  for (let index = start; index < end; index += 4) {
+export function isZero(view: DataView, start: number, end: number): boolean {
+  let index = start;
+  for (; index + 4 <= end; index += 4) {
     if (view.getUint32(index) !== 0) {
       return false;
     }
   }
-  return true;
-}
-
-export function isZero(view: DataView, start: number, end: number): boolean {
-  for (let index = start; index < end; ++index) {
+  for (; index < end; ++index) {
     if (view.getUint8(index) !== 0) {
       return false;
     }
@@ -68,7 +64,7 @@ export function readSmallWord(
 /** Most words are small: zeros at the start make no bigints. */
 export function readWord(view: DataView, offset: number): bigint {
   let start = offset;
-  while (start < offset + 24 && isZero32(view, start, start + 8)) {
+  while (start < offset + 24 && isZero(view, start, start + 8)) {
     start += 8;
   }
   let value = view.getBigUint64(start);
