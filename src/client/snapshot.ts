@@ -64,12 +64,16 @@ export async function takePinnedSnapshot(
   const { blockTag, strict = false } = options;
   const given = await withAddress(options);
   const client = vault.withOptions(given, DEFAULT_TIMEOUT_MS);
-  const prepared = await Promise.all(
-    standaloneQueries.map(
-      async (query) =>
-        await (strict
-          ? locate(client, query)
-          : locate(client, query).catch(failedReading)),
+  // One wait for all of them: each would take as long as decoding the answer.
+  const prepared = await client.rpc.withinDeadline(
+    "the requests that look up an address",
+    Promise.all(
+      standaloneQueries.map(
+        async (query) =>
+          await (strict
+            ? locate(vault, query)
+            : locate(vault, query).catch(failedReading)),
+      ),
     ),
   );
   const located = prepared.filter((query) => "call" in query);
@@ -160,7 +164,6 @@ export async function readTogether(
     needsPin,
   );
   const { chainId, block, pin } = lens ?? (await readHeader(client, blockTag));
-  const pinned = client.pinnedTo(pin);
   const options = {
     from,
     // A node does not accept the number of a pending block.
@@ -177,26 +180,34 @@ export async function readTogether(
       readAlone,
     );
   }
-  const readMissing = async (): Promise<readonly unknown[]> =>
-    await Promise.all(
-      calls.map(async (one, index) => {
-        const answer = answers[index] ?? {};
-        // The contract may refuse callers with code, such as the lens: read without it.
-        return "value" in answer
-          ? answer.value
-          : await readAlone(pinned, one, options);
-      }),
-    );
+  const readMissing = async (): Promise<readonly unknown[]> => {
+    const pinned = client.pinnedTo(pin);
+    const read = async (): Promise<readonly unknown[]> =>
+      await Promise.all(
+        calls.map(async (one, index) => {
+          const answer = answers[index] ?? {};
+          // The contract may refuse callers with code, such as the lens: read without it.
+          return "value" in answer
+            ? answer.value
+            : await readAlone(pinned, one, options);
+        }),
+      );
+    return await (isNewest ? read() : pinned.withProof(read));
+  };
   const codes = await Promise.all(
     targets.map(
       async (target, index) =>
         lens?.entries[calls.length + index]?.hasCode ??
-        (await hasCode(client.rpc, target, pinned.readContext(options).block)),
+        (await hasCode(
+          client.rpc,
+          target,
+          client.pinnedTo(pin).readContext(options).block,
+        )),
     ),
   );
-  const values = await (isWhole || isNewest
-    ? readMissing()
-    : pinned.withProof(readMissing));
+  const values = isWhole
+    ? answers.map(({ value }) => value)
+    : await readMissing();
   const later =
     lens?.later === undefined
       ? undefined

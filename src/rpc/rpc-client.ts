@@ -265,13 +265,16 @@ export class RpcClient {
       });
     }
     try {
-      const sending = this.node.readSlots(async () => {
-        // A request that waited for too long is not sent.
-        firstAborted(allSignals)?.throwIfAborted();
-        // Within the limit: one that hangs gives its place to another.
-        return await orAbort(send(), ...allSignals);
-      });
-      const answered = await orAbort(sending, ...allSignals);
+      const answered = await orAbort(
+        async (over) =>
+          await this.node.readSlots(async () => {
+            // A request that waited for too long is not sent.
+            firstAborted(allSignals)?.throwIfAborted();
+            // Within the limit: one that hangs gives its place to another.
+            return await Promise.race([send(), over]);
+          }),
+        ...allSignals,
+      );
       return method === BLOCK_METHOD &&
         answered.result === null &&
         this.node.blocks.includeBlockOf(method, params)
@@ -357,6 +360,9 @@ export class RpcClient {
    */
   public async withinDeadline<T>(method: string, work: Promise<T>): Promise<T> {
     const { deadlines, signals } = this.group;
+    if (deadlines.length === 0 && signals.length === 0) {
+      return await work;
+    }
     try {
       return await orAbort(work, ...deadlines, ...signals);
     } catch (error) {

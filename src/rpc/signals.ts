@@ -1,9 +1,14 @@
 // Each takes several signals, because Node.js 22 collects a deadline that only
 // `AbortSignal.any()` refers to: the request would not end.
 
-/** Waits for the work; throws the reason of the first signal that comes before it. */
+/**
+ * Waits for the work; throws the reason of the first signal that comes before it.
+ *
+ * @param work With a function, parts of the work can wait for `over`, too: it rejects
+ * when a signal comes.
+ */
 export async function orAbort<T>(
-  work: Promise<T>,
+  work: Promise<T> | ((over: Promise<never>) => Promise<T>),
   ...signals: readonly AbortSignal[]
 ): Promise<T> {
   // `addAbortListener` takes several times as long, and each read has three.
@@ -27,7 +32,10 @@ export async function orAbort<T>(
     onAbort();
   }
   try {
-    return await Promise.race([work, over]);
+    return await Promise.race([
+      typeof work === "function" ? work(over) : work,
+      over,
+    ]);
   } finally {
     clearInterval(alive);
     for (const signal of signals) {
