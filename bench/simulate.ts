@@ -5,6 +5,7 @@ import { contractRoleNames, standaloneQueries } from "../src/protocol/index.js";
 import type { HardhatVault, SimulateSettleAllOptions } from "../src/types.js";
 import { connectTo } from "../test/helpers/hre.js";
 import { startRpcServer } from "../test/helpers/rpc-server.js";
+import type { RecordedRequest } from "../test/helpers/rpc-server.js";
 import { ratios, runInTurns } from "./measure.js";
 import type { Extent, Figure } from "./measure.js";
 import { onAnvil } from "./on-anvil.js";
@@ -22,13 +23,14 @@ const ROUNDS_ON_FORK = 4;
 const ORDERS = 40;
 
 const SIMULATION = "simulateSettleAll()";
+const REQUESTS = "the requests of simulateSettleAll(), alone";
 const PLAIN_CALL = "a plain call";
 const ON_FORK = "simulateSettleAll(), on a fork";
 const SCRIPT = "a script that reports as much";
 
 /**
- * A settlement simulated in one request, with every reading and balance before
- * and after and what moves between accounts, beside a plain call.
+ * A simulated settlement, with every reading and balance before and after and what moves
+ * between accounts, beside its requests alone and a plain call.
  */
 export async function benchSimulateOnNode(
   { rounds }: Extent,
@@ -40,20 +42,30 @@ export async function benchSimulateOnNode(
     const [signer] = await connection.ethers.getSigners();
     const from = signer?.address;
     const { data } = encodeCall("queryVolume", []);
+    const waves = await wavesOf(url, addresses, from);
+    const { provider } = connection;
     const times = await runInTurns(
       {
         [SIMULATION]: async () => {
           await simulate(vault);
         },
+        [REQUESTS]: async () => {
+          for (const requests of waves) {
+            await Promise.all(
+              requests.map(async ({ method, params }) => {
+                await provider.request({ method, params: [...params] });
+              }),
+            );
+          }
+        },
         [PLAIN_CALL]: async (): Promise<unknown> =>
-          await connection.provider.request({
+          await provider.request({
             method: "eth_call",
             params: [{ from, to: addresses.vault, data }, "latest"],
           }),
       },
       rounds * ROUNDS_ON_NODE,
     );
-    const next = await countRequests(url, addresses, from);
     return [
       { name: `${SIMULATION}: ms`, values: times[SIMULATION] },
       {
@@ -62,28 +74,42 @@ export async function benchSimulateOnNode(
         goal: { demand: "at most", limit: 3 },
       },
       {
+        name: `${REQUESTS}: times a plain call`,
+        values: ratios(times[REQUESTS], times[PLAIN_CALL]),
+      },
+      {
         name: "the second simulation of a connection: requests",
-        values: [next],
+        values: [waves.flat().length],
         goal: { demand: "at most", limit: 6 },
       },
     ];
   });
 }
 
-/** Counts the requests of the second simulation on a connection of its own. */
-async function countRequests(
+/**
+ * Records the second simulation on a connection of its own.
+ *
+ * @returns The requests that were made at the same time, one list after the other.
+ */
+async function wavesOf(
   upstream: string,
   addresses: Contracts,
   from: string | undefined,
-): Promise<number> {
+): Promise<ReadonlyArray<readonly RecordedRequest[]>> {
   const server = await startRpcServer({ upstream });
   try {
     const connection = await connectTo(server.url);
     const vault = connection.vault.at(addresses);
     await simulate(vault, { from });
-    const first = server.requests.length;
+    const first = server.httpRequests.length;
     await simulate(vault, { from });
-    return server.requests.length - first;
+    const waves = Map.groupBy(
+      server.httpRequests.slice(first),
+      ({ wave }) => wave,
+    );
+    return [...waves.values()].map((requests) =>
+      requests.flatMap(({ calls }) => calls),
+    );
   } finally {
     await server.stop();
   }
