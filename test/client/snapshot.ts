@@ -353,6 +353,21 @@ describe("client - snapshot", () => {
     });
   });
 
+  it("snapshot() and a single read end at their deadline while an address is looked up", async () => {
+    const hangs = async (): Promise<never> =>
+      await new Promise(() => undefined);
+    const client = new VaultClient(new ScriptedNode(), hangs);
+    for (const read of [
+      async () => await client.snapshot({ timeout: 1 }),
+      async () => await client.queryVolume({ timeout: 1 }),
+    ]) {
+      const { details } = await expectVaultError(read, "VAULT_RPC_TIMEOUT");
+      expect(details["method"]).to.equal(
+        "the requests that look up an address",
+      );
+    }
+  });
+
   it("snapshot() tries the lens a second time before it calls contract by contract", async () => {
     const node = documentedNode({ overrides: true });
     const client = clientOf(node);

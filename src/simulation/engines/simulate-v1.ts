@@ -31,7 +31,6 @@ const METHOD = "eth_simulateV1";
 /** A node may give a read less: Geth shares 50,000,000 gas among all calls of a request. */
 const READ_GAS = 10_000_000n;
 
-/** The readings before and after need gas of the block, too. */
 /** An unused address, with code that gives its balance away and destroys itself. */
 const GIVING_ADDRESS = getAddress(
   dataSlice(id("hardhat-vault/SelfDestruct"), 12),
