@@ -13,6 +13,7 @@ import { settlementCall } from "../../settlement-call/route.js";
 import { EngineUnsupportedError } from "./engine.js";
 import type { EngineResult, SimulationParameters } from "./engine.js";
 import { askNode, createFork, requireForkNetwork } from "../fork.js";
+import type { ForkConnection } from "../fork.js";
 import { FORK_REQUESTS } from "../upstream.js";
 import { fill, planForSimulation } from "../warm.js";
 import { executeSettlement, requireSimulator } from "./execute.js";
@@ -24,18 +25,26 @@ const LARGEST_PANIC = 2n ** 64n - 1n;
 export async function runFork(
   parameters: SimulationParameters,
 ): Promise<EngineResult> {
-  // The fork sends its own requests: after the deadline it finishes them, then closes.
-  return await parameters.vault.rpc.withinDeadline(
-    FORK_REQUESTS,
-    simulateOnFork(parameters).catch(async (error: unknown) => {
-      await explainMissing(parameters, error);
-      throw error;
-    }),
-  );
+  let forked: ForkConnection | undefined;
+  const simulating = simulateOnFork(parameters, (connection) => {
+    forked = connection;
+  }).catch(async (error: unknown) => {
+    await explainMissing(parameters, error);
+    throw error;
+  });
+  try {
+    return await parameters.vault.rpc.withinDeadline(FORK_REQUESTS, simulating);
+  } catch (error) {
+    // After the deadline, it may still wait for a request of its own.
+    await forked?.close();
+    throw error;
+  }
 }
 
+/** @param onFork Gets the fork, which this function closes at its end. */
 async function simulateOnFork(
   parameters: SimulationParameters,
+  onFork: (connection: ForkConnection) => void,
 ): Promise<EngineResult> {
   const { vault, route, watched, next, hardfork } = parameters;
   const { coinbase } = requireForkNetwork(vault);
@@ -55,6 +64,7 @@ async function simulateOnFork(
       ...(hardfork === undefined && { transactionGasCap: next.gasLimit }),
     },
   });
+  onFork(connection);
   try {
     const plain = await called;
     const reverted = plain?.reverted;
