@@ -12,11 +12,31 @@ const ROUNDS_EACH = 8;
 
 const ETHERS = "@nomicfoundation/hardhat-ethers";
 
-/** The least that somebody with hardhat-ethers asks a node. */
-const requestScript = `import { network } from "hardhat";
+/** A script with hardhat-ethers that makes requests at once. */
+function scriptOf(
+  ...requests: ReadonlyArray<readonly [string, unknown[]]>
+): string {
+  return `import { network } from "hardhat";
 const { ethers } = await network.create("live");
-console.log(await ethers.provider.getBlockNumber());
+const requests = ${JSON.stringify(requests)};
+console.log(
+  await Promise.all(
+    requests.map(([method, params]) => ethers.provider.send(method, params)),
+  ),
+);
 `;
+}
+
+const scripts = {
+  /** The least that somebody asks a node. */
+  "one-request.ts": scriptOf(["eth_blockNumber", []]),
+  /** As many as `vault round` makes. */
+  "three-requests.ts": scriptOf(
+    ["eth_blockNumber", []],
+    ["eth_getBlockByNumber", ["latest", false]],
+    ["eth_getBlockByNumber", ["pending", false]],
+  ),
+};
 
 const PLAIN = "no plugin";
 const WITH_ETHERS = "hardhat-ethers alone";
@@ -46,10 +66,12 @@ export async function benchStartUp({
       },
       rounds * ROUNDS_EACH,
     );
+    const run = (script: keyof typeof scripts) => async () =>
+      await startIn(WITH_ETHERS, ["run", "--no-compile", script]);
     const value = await runInTurns(
       {
-        script: async () =>
-          await startIn(WITH_ETHERS, ["run", "--no-compile", "request.ts"]),
+        script: run("one-request.ts"),
+        threeRequests: run("three-requests.ts"),
         task: async () =>
           await startIn(WITH_SETTINGS, ["vault", "round", "--network", "live"]),
       },
@@ -77,6 +99,10 @@ export async function benchStartUp({
         name: "`hardhat vault round`: times a script with hardhat-ethers that asks once",
         values: ratios(value.task, value.script),
         goal: { demand: "at most", limit: 1.08 },
+      },
+      {
+        name: "a script with the requests of `vault round`: times the one that asks once",
+        values: ratios(value.threeRequests, value.script),
       },
     ];
   });
@@ -153,7 +179,7 @@ export default defineConfig({
   networks: ${JSON.stringify(networks)},
 });
 `,
-    "request.ts": requestScript,
+    ...scripts,
   };
   await mkdir(project);
   for (const [file, text] of Object.entries(files)) {
