@@ -94,7 +94,8 @@ export class ForkCache {
     this.#server.closeAllConnections();
     await Promise.all([
       this.block.close(),
-      rm(this.folder, { recursive: true, force: true }),
+      // The simulator may still write to it.
+      rm(this.folder, { recursive: true, force: true, maxRetries: 3 }),
     ]);
   }
 

@@ -26,25 +26,29 @@ export async function runFork(
   parameters: SimulationParameters,
 ): Promise<EngineResult> {
   let forked: ForkConnection | undefined;
-  const simulating = simulateOnFork(parameters, (connection) => {
+  let isOver = false;
+  const simulating = simulateOnFork(parameters, async (connection) => {
     forked = connection;
+    if (isOver) {
+      await connection.close();
+    }
   }).catch(async (error: unknown) => {
     await explainMissing(parameters, error);
     throw error;
   });
   try {
     return await parameters.vault.rpc.withinDeadline(FORK_REQUESTS, simulating);
-  } catch (error) {
-    // After the deadline, it may still wait for a request of its own.
+  } finally {
+    // After the deadline, the fork may not be made yet, or wait for a request of its own.
+    isOver = true;
     await forked?.close();
-    throw error;
   }
 }
 
-/** @param onFork Gets the fork, which this function closes at its end. */
+/** @param onFork Gets the fork once it is made, to close it. */
 async function simulateOnFork(
   parameters: SimulationParameters,
-  onFork: (connection: ForkConnection) => void,
+  onFork: (connection: ForkConnection) => Promise<void>,
 ): Promise<EngineResult> {
   const { vault, route, watched, next, hardfork } = parameters;
   const { coinbase } = requireForkNetwork(vault);
@@ -64,30 +68,26 @@ async function simulateOnFork(
       ...(hardfork === undefined && { transactionGasCap: next.gasLimit }),
     },
   });
-  onFork(connection);
-  try {
-    const plain = await called;
-    const reverted = plain?.reverted;
-    if (
-      reverted?.kind === "panic" &&
-      BigInt(dataSlice(reverted.data, 4)) > LARGEST_PANIC
-    ) {
-      throw new EngineUnsupportedError(
-        `Hardhat's simulator ends the process at ${reverted.text}`,
-      );
-    }
-    const rpc = requireSimulator(connection.vault);
-    await fill(rpc, slots);
-    await rpc.request("evm_setAutomine", [false]);
-    await rpc.request("hardhat_impersonateAccount", [route.from]);
-    if (hardfork === undefined) {
-      await requireSameVerdict(connection.vault, parameters, plain);
-    }
-    const forked = { ...parameters, vault: connection.vault };
-    return await executeSettlement(forked, next.timestamp, true);
-  } finally {
-    await connection.close();
+  await onFork(connection);
+  const plain = await called;
+  const reverted = plain?.reverted;
+  if (
+    reverted?.kind === "panic" &&
+    BigInt(dataSlice(reverted.data, 4)) > LARGEST_PANIC
+  ) {
+    throw new EngineUnsupportedError(
+      `Hardhat's simulator ends the process at ${reverted.text}`,
+    );
   }
+  const rpc = requireSimulator(connection.vault);
+  await fill(rpc, slots);
+  await rpc.request("evm_setAutomine", [false]);
+  await rpc.request("hardhat_impersonateAccount", [route.from]);
+  if (hardfork === undefined) {
+    await requireSameVerdict(connection.vault, parameters, plain);
+  }
+  const forked = { ...parameters, vault: connection.vault };
+  return await executeSettlement(forked, next.timestamp, true);
 }
 
 /**

@@ -1,3 +1,8 @@
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
 import { expect } from "chai";
 import { toQuantity } from "ethers";
 
@@ -278,4 +283,47 @@ describe("simulateSettleAll with the engine fork", () => {
       });
     }
   });
+
+  for (const [when, slow] of [
+    ["waits for a request of its own", "none"],
+    ["is not made yet", "net_version"],
+  ] as const) {
+    it(`leaves no temporary folder if the deadline comes while the fork ${when}`, async () => {
+      let answer: () => void = () => undefined;
+      const late = new Promise<void>((resolve) => {
+        answer = resolve;
+      });
+      server.handler = async ({ request: { method } }) => {
+        if (method === slow) {
+          await late;
+        }
+        return method === "eth_getStorageAt" ? "handled" : undefined;
+      };
+      const vault = await open();
+      const { TMPDIR } = process.env;
+      const folder = await mkdtemp(path.join(tmpdir(), "vault-deadline-"));
+      process.env["TMPDIR"] = folder;
+      try {
+        await expectVaultError(
+          vault.simulateSettleAll({ engine: "fork", timeout: 500 }),
+          "VAULT_RPC_TIMEOUT",
+        );
+        answer();
+        for (let tries = 0; tries < 100; tries += 1) {
+          if ((await readdir(folder)).length === 0) {
+            break;
+          }
+          await sleep(100);
+        }
+        expect(await readdir(folder)).to.deep.equal([]);
+      } finally {
+        if (TMPDIR === undefined) {
+          delete process.env["TMPDIR"];
+        } else {
+          process.env["TMPDIR"] = TMPDIR;
+        }
+        await rm(folder, { recursive: true });
+      }
+    });
+  }
 });
