@@ -57,10 +57,9 @@ contract VaultLens {
     bytes4 private constant ARB_BLOCK_NUMBER = 0xa3b1b31d;
 
     /// @notice Makes calls, each with an equal share of the gas.
-    /// @dev The calls follow the selector, and are not ABI-encoded: in each
-    /// snapshot, the words and offsets would be most of the request. How many
-    /// there are (2 bytes), and of each the target (20 bytes), the length of
-    /// the data (2 bytes) and the data.
+    /// @dev The calls follow the selector, packed: their number (2 bytes); for
+    /// each call its target (20 bytes), the length of its data (2 bytes) and
+    /// the data. ABI-encoded, those of a snapshot take five times the bytes.
     function readCalls() external view {
         (uint256 start, uint256 end) = _header();
         uint256 left;
@@ -85,12 +84,14 @@ contract VaultLens {
     }
 
     /// @notice Reads orders by id, as many as the gas allows and at least one.
-    /// @dev Each order gets a share of the gas. If it uses more than three
-    /// quarters of it, its answer does not count, even if it succeeded: a call
-    /// inside it may have run out of gas. Then it gets an eighth of all gas,
-    /// until that has not sufficed for an id: with so much for each of
-    /// hundreds of unknown ids, the gas would not suffice. It stops before an
-    /// order that cannot get its share, or the eighth, unless it is the first.
+    /// @dev Each order gets a share of the gas: twice the most that an order has
+    /// used so far, between `LEAST_SHARE` and `LARGEST_SHARE`. If it uses more
+    /// than three quarters of it, its answer does not count, even if it
+    /// succeeded: a call inside it may have run out of gas. Then it gets an
+    /// eighth of all gas, until that has not sufficed for an id: with so much
+    /// for each of hundreds of unknown ids, the gas would not suffice. It stops
+    /// before an order that cannot get its share, or the eighth, unless it is
+    /// the first.
     /// @param trading The contract to read from.
     /// @param firstId The first id, unless there is a list of ids.
     /// @param count How many orders to read at most.
@@ -106,7 +107,7 @@ contract VaultLens {
         bool hasCode = trading.code.length > 0;
         uint256 share = LEAST_SHARE;
         bool isTried;
-        // No sum of ids or of gas is near 2^256.
+        // The caller does not ask beyond the last id, and gas is far below 2^256.
         unchecked {
             for (uint256 i = 0; i < count; ++i) {
                 if (gasleft() < RESERVE && i > 0) break;

@@ -64,7 +64,7 @@ export async function takePinnedSnapshot(
   const { blockTag, strict = false } = options;
   const given = await withAddress(options);
   const client = vault.withOptions(given, DEFAULT_TIMEOUT_MS);
-  // One wait for all of them: each would take as long as decoding the answer.
+  // A wait for each address would take as long as decoding the answer.
   const prepared = await client.rpc.withinDeadline(
     "the requests that look up an address",
     Promise.all(

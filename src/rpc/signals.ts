@@ -11,7 +11,7 @@ export async function orAbort<T>(
   work: Promise<T> | ((over: Promise<never>) => Promise<T>),
   ...signals: readonly AbortSignal[]
 ): Promise<T> {
-  // `addAbortListener` takes several times as long, and each read has three.
+  // `addAbortListener` takes several times as long, and each read has two.
   let end = (): void => undefined;
   const onAbort = (): void => {
     end();

@@ -1,4 +1,10 @@
-import { Interface, Transaction, id, toQuantity as hex } from "ethers";
+import {
+  Interface,
+  Transaction,
+  getAddress,
+  id,
+  toQuantity as hex,
+} from "ethers";
 
 import type { ContractAddresses } from "../../src/client/index.js";
 import { VaultLensArtifact } from "../../src/client/lens/artifact.js";
@@ -380,12 +386,16 @@ function encodeEntry(
     .padStart(60, "0")}${data.slice(2)}`;
 }
 
-/** The calls that `readCalls` is asked for: target, length and data of each, after their number. */
+/** The calls that `readCalls` is asked for: their number, and of each target, length and data. */
 function callsIn(data: string): ReadonlyArray<readonly [string, string]> {
   const found: Array<readonly [string, string]> = [];
-  for (let rest = data.slice(14); rest !== "";) {
+  let rest = data.slice(14);
+  for (let left = Number(`0x${data.slice(10, 14)}`); left > 0; left -= 1) {
     const end = 44 + 2 * Number(`0x${rest.slice(40, 44)}`);
-    found.push([`0x${rest.slice(0, 40)}`, `0x${rest.slice(44, end)}`]);
+    found.push([
+      getAddress(`0x${rest.slice(0, 40)}`),
+      `0x${rest.slice(44, end)}`,
+    ]);
     rest = rest.slice(end);
   }
   return found;

@@ -2,7 +2,7 @@ import type { Buffer } from "node:buffer";
 
 import { Interface, id } from "ethers";
 
-import { fallbackTo, vaultError } from "../../errors.js";
+import { assertInvariant, fallbackTo, vaultError } from "../../errors.js";
 import { quoteForeignText } from "../../redact.js";
 import { toBlockId } from "../../rpc/block-id.js";
 import type { PinnedBlock } from "../../rpc/block-id.js";
@@ -44,12 +44,13 @@ const READ_CALLS = lensInterface.getFunction("readCalls")?.selector;
 export function encodeReadCalls(calls: readonly ReadCall[]): string {
   const packed = calls.map(
     ({ target, data }) =>
-      `${target.slice(2)}${twoBytes((data.length - 2) / 2)}${data.slice(2)}`,
+      `${target.slice(2).toLowerCase()}${twoBytes((data.length - 2) / 2)}${data.slice(2)}`,
   );
   return `${READ_CALLS}${twoBytes(calls.length)}${packed.join("")}`;
 }
 
 function twoBytes(value: number): string {
+  assertInvariant(value < 2 ** 16, `${value} does not fit in two bytes`);
   return value.toString(16).padStart(4, "0");
 }
 
