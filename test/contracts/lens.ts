@@ -110,6 +110,11 @@ describe("the lens", () => {
     expect(entries.map(({ data }) => `0x${data}`)).to.deep.equal(inputs);
   });
 
+  it("readCalls() makes more calls than a byte can count", async () => {
+    const calls = Array(300).fill({ target: NOBODY, data: "0x" });
+    expect((await read(encodeReadCalls(calls))).entries).to.have.length(300);
+  });
+
   it("readCalls() passes on 8,192 bytes, and none of a longer answer", async () => {
     const { entries } = await readCalls([returns(8_192), returns(8_193)]);
     expect(entries.map(({ status, data }) => [status, data.length])).to.eql([
