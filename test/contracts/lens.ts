@@ -103,7 +103,7 @@ describe("the lens", () => {
 
   it("readCalls() sends each call its own data, whatever its length", async () => {
     const target = await place(addressOf("c0de0"), RETURNS_ITS_INPUT);
-    const inputs = ["0x", "0x01", `0x${"ab".repeat(300)}`, "0x02"];
+    const inputs = ["0x", "0x01", `0x${"ab".repeat(5_000)}`, "0x02"];
     const { entries } = await read(
       encodeReadCalls(inputs.map((data) => ({ target, data }))),
     );
