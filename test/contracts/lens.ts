@@ -185,6 +185,16 @@ describe("the lens", () => {
     expect(entry?.data).to.equal("2a".padStart(64, "0"));
   });
 
+  it("readOrders() tells whether there is code", async () => {
+    for (const [code, expected] of [
+      [RETURNS_A_WORD, [true, true]],
+      ["0x", [false, false]],
+    ] as const) {
+      const entries = await rangeOf(code, 0n, 2n);
+      expect(entries.map(({ hasCode }) => hasCode)).to.deep.equal(expected);
+    }
+  });
+
   it("readOrders() reads on behind an id that uses up all gas, of a range and of a list", async () => {
     const statuses = ["returned", "returned", "usedUp", "returned"];
     for (const entries of [
