@@ -35,6 +35,9 @@ const SHORT_OF_GAS =
 /** The gas that is left, but for order 5, which is INVALID. */
 const INVALID_5 = "0x6004356005146012575a60005260206000f35bfe";
 const INVALID = "0xfe";
+/** Uses so much gas for order 0, and all for the others. */
+const usesUpBehind = (gas: number): string =>
+  `0x6004356019575a5b805a900362${gas.toString(16).padStart(6, "0")}1160075760206000f35bfe`;
 
 describe("the lens", () => {
   let connection: NetworkConnection;
@@ -194,6 +197,20 @@ describe("the lens", () => {
       expect(entries.map(({ hasCode }) => hasCode)).to.deep.equal(expected);
     }
   });
+
+  for (const [used, [least, most], share] of [
+    [30_000, [60_000, 66_000], "twice what an order used"],
+    [70_000, [100_000, 103_000], "100,000 gas at most"],
+  ] as const) {
+    it(`readOrders() gives the ids behind an order that used ${used} gas ${share}`, async () => {
+      const entries = await rangeOf(usesUpBehind(used), 0n, 4n);
+      expect(entries).to.have.length(4);
+      // The second one gets an eighth of all gas, too.
+      for (const { gas } of entries.slice(2)) {
+        expect(gas).to.be.within(least, most);
+      }
+    });
+  }
 
   it("readOrders() reads on behind an id that uses up all gas, of a range and of a list", async () => {
     const statuses = ["returned", "returned", "usedUp", "returned"];
