@@ -29,9 +29,9 @@ const RETURNS_THE_GAS = "0x5a60005260206000f3";
 /** Returns a word after it has used so much gas. */
 const uses = (gas: number): string =>
   `0x5a5b805a900362${gas.toString(16).padStart(6, "0")}11600157602a60005260206000f3`;
-/** Uses 35,000 gas and returns zero, as if a call in it had failed; with 60,000, a word. */
-const SHORT_OF_GAS =
-  "0x5a6200ea6010601c575a5b805a9003620088b811600a5760206000f35b602a60005260206000f3";
+/** Uses 35,000 gas and returns zero, as if a call in it had failed; with so much, a word. */
+const shortOf = (gas: number): string =>
+  `0x5a62${gas.toString(16).padStart(6, "0")}10601c575a5b805a9003620088b811600a5760206000f35b602a60005260206000f3`;
 /** The gas that is left, but for order 5, which is INVALID. */
 const INVALID_5 = "0x6004356005146012575a60005260206000f35bfe";
 const INVALID = "0xfe";
@@ -189,7 +189,7 @@ describe("the lens", () => {
   });
 
   it("readOrders() gives more gas to an order that used most of its share, whatever it returned", async () => {
-    const [entry] = await rangeOf(SHORT_OF_GAS, 0n, 1n);
+    const [entry] = await rangeOf(shortOf(60_000), 0n, 1n);
     expect(entry?.data).to.equal("2a".padStart(64, "0"));
   });
 
@@ -219,12 +219,23 @@ describe("the lens", () => {
 
   it("readOrders() reads an order, or tells that it used up its share, with however little gas", async () => {
     for (let gas = 80_000; gas < 200_000; gas += 5_000) {
-      const [entry] = await rangeOf(SHORT_OF_GAS, 0n, 9n, gas);
+      const [entry] = await rangeOf(shortOf(60_000), 0n, 9n, gas);
       const isWrong = entry?.status === "returned" && !/2a$/u.test(entry.data);
       expect([entry?.status, isWrong], `${gas}`).to.deep.oneOf([
         ["returned", false],
         ["usedUp", false],
       ]);
+    }
+  });
+
+  it("readOrders() stops before an order that cannot get an eighth of all gas, and would return a wrong value with less", async () => {
+    // Each stops with another rest.
+    for (let gas = GAS; gas < GAS + 36_000; gas += 6_000) {
+      const entries = await rangeOf(shortOf(100_000), 0n, 100n, gas);
+      expect(entries.length).to.be.within(10, 30);
+      for (const { data } of entries) {
+        expect(data).to.equal("2a".padStart(64, "0"));
+      }
     }
   });
 
