@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { mock } from "node:test";
 import { setImmediate } from "node:timers/promises";
 
@@ -51,6 +52,16 @@ describe("a wait that a signal ends", () => {
     const signal = AbortSignal.abort("enough");
     expect(isAbortOf([signal], "enough")).to.equal(true);
     expect(isAbortOf([signal], new Error("no"))).to.equal(false);
+  });
+
+  it("orAbort() leaves no listener at a signal, which may last as long as the process, however the work ends", async () => {
+    const { signal } = new AbortController();
+    await orAbort(Promise.resolve(), signal);
+    await orAbort(
+      async () => await Promise.reject(new Error("no")),
+      signal,
+    ).catch(String);
+    expect(getEventListeners(signal, "abort")).to.deep.equal([]);
   });
 
   it("orAbort() lets go of the answer, though Node.js keeps its listener", async () => {
