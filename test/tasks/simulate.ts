@@ -94,10 +94,10 @@ describe("vault simulate on a node", () => {
     expect(old).to.include({ status: "settled", engine: "fork" });
   });
 
-  for (const [typed, hangs] of [
-    ["simulate", "eth_simulateV1"],
+  for (const [typed, hangs, named] of [
+    ["simulate", "eth_simulateV1", "eth_simulateV1"],
     // The simulator sends this by itself.
-    ["simulate --fork", "eth_getStorageAt"],
+    ["simulate --fork", "eth_getStorageAt", "the requests of a fork"],
   ] as const) {
     it(`${typed} ends with VAULT_RPC_TIMEOUT at --timeout if ${hangs} hangs`, async () => {
       const server = await startRpcServer({
@@ -109,10 +109,9 @@ describe("vault simulate on a node", () => {
       const hre = await hreOnLive(server.url, { vault });
       const result = await runTyped(hre, `${typed} --json --timeout 0.5`);
       await server.stop();
-      expect(parseDocument(result)).to.have.nested.property(
-        "error.code",
-        "VAULT_RPC_TIMEOUT",
-      );
+      const { error } = fieldsOf(parseDocument(result));
+      expect(error).to.have.property("code", "VAULT_RPC_TIMEOUT");
+      expect(error).to.have.nested.property("details.method", named);
     });
   }
 

@@ -284,6 +284,38 @@ describe("simulateSettleAll with the engine fork", () => {
     }
   });
 
+  /** Runs with a temporary folder of its own. @returns What is left in it. */
+  const leftBy = async (run: () => Promise<void>): Promise<string[]> => {
+    const { TMPDIR } = process.env;
+    const folder = await mkdtemp(path.join(tmpdir(), "vault-left-"));
+    process.env["TMPDIR"] = folder;
+    try {
+      await run();
+      let left = await readdir(folder);
+      for (let tries = 0; left.length > 0 && tries < 100; tries += 1) {
+        await sleep(100);
+        left = await readdir(folder);
+      }
+      return left;
+    } finally {
+      if (TMPDIR === undefined) {
+        delete process.env["TMPDIR"];
+      } else {
+        process.env["TMPDIR"] = TMPDIR;
+      }
+      await rm(folder, { recursive: true });
+    }
+  };
+
+  it("leaves no temporary folder when it has simulated", async () => {
+    const vault = await open();
+    const left = await leftBy(async () => {
+      const { status } = await vault.simulateSettleAll({ engine: "fork" });
+      expect(status).to.equal("settled");
+    });
+    expect(left).to.deep.equal([]);
+  });
+
   for (const [when, slow] of [
     ["waits for a request of its own", "none"],
     ["is not made yet", "net_version"],
@@ -300,30 +332,14 @@ describe("simulateSettleAll with the engine fork", () => {
         return method === "eth_getStorageAt" ? "handled" : undefined;
       };
       const vault = await open();
-      const { TMPDIR } = process.env;
-      const folder = await mkdtemp(path.join(tmpdir(), "vault-deadline-"));
-      process.env["TMPDIR"] = folder;
-      try {
+      const left = await leftBy(async () => {
         await expectVaultError(
           vault.simulateSettleAll({ engine: "fork", timeout: 500 }),
           "VAULT_RPC_TIMEOUT",
         );
         answer();
-        for (let tries = 0; tries < 100; tries += 1) {
-          if ((await readdir(folder)).length === 0) {
-            break;
-          }
-          await sleep(100);
-        }
-        expect(await readdir(folder)).to.deep.equal([]);
-      } finally {
-        if (TMPDIR === undefined) {
-          delete process.env["TMPDIR"];
-        } else {
-          process.env["TMPDIR"] = TMPDIR;
-        }
-        await rm(folder, { recursive: true });
-      }
+      });
+      expect(left).to.deep.equal([]);
     });
   }
 });
