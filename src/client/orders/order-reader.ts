@@ -1,6 +1,7 @@
 import pLimit from "p-limit";
 
 import { VaultError } from "../../errors.js";
+import { operationEntry } from "../../protocol/index.js";
 import { getBalance } from "../../rpc/accounts.js";
 import type { PinnedBlock } from "../../rpc/block-id.js";
 import type { CallResult } from "../../rpc/calls.js";
@@ -21,6 +22,14 @@ import { isFailedOrder } from "./types.js";
 import type { ListedOrder, Order } from "./types.js";
 
 const call = { operation: "getOrderInfo", role: "trading" } as const;
+
+/** To set the fields of a copy leaves less garbage than to add them one by one. */
+const NO_VALUES: Readonly<Record<string, unknown>> = Object.fromEntries(
+  [
+    "orderID",
+    ...operationEntry(call.operation).outputs.map(({ name }) => name),
+  ].map((name) => [name, undefined]),
+);
 
 /** Requests at the same time, if each is for one order. */
 export const ALONE = 16;
@@ -340,7 +349,7 @@ export class OrderReader {
         block: this.block,
         answer,
         // A copy would be as much memory again.
-        into: { orderID },
+        into: { ...NO_VALUES, orderID },
         lacksCode: !hasCode,
       });
       // the decoder follows the table entry that makes the type
