@@ -68,7 +68,7 @@ export async function takePinnedSnapshot(
   const prepared = await client.rpc.withinDeadline(
     "the requests that look up an address",
     Promise.all(
-      standaloneQueries.map(
+      standaloneCalls.map(
         async (query) =>
           await (strict
             ? locate(vault, query)
@@ -94,7 +94,16 @@ export async function takePinnedSnapshot(
   return { snapshot: snapshot as VaultSnapshot, pin };
 }
 
-type Call = Pick<Query, "operation" | "args">;
+interface Call extends Pick<Query, "operation" | "args"> {
+  /** Default: it is encoded. */
+  readonly call?: EncodedCall;
+}
+
+/** Those of every snapshot, encoded once. */
+const standaloneCalls: readonly Call[] = standaloneQueries.map((query) => ({
+  ...query,
+  call: encodeCall(query.operation, query.args),
+}));
 
 interface LocatedCall extends Call {
   readonly call: EncodedCall;
@@ -104,9 +113,8 @@ interface LocatedCall extends Call {
 /** @throws VaultError for wrong arguments, and for a contract without an address */
 export async function locate(
   client: VaultReader,
-  { operation, args }: Call,
+  { operation, args, call = encodeCall(operation, args) }: Call,
 ): Promise<LocatedCall> {
-  const call = encodeCall(operation, args);
   const target = await client.addressOf(call.role, operation);
   return { operation, args, call, target };
 }
