@@ -348,7 +348,7 @@ export class OrderReader {
         network: this.client.networkName,
         block: this.block,
         answer,
-        // A copy would be as much memory again.
+        // To copy the decoded values would be as much memory again.
         into: { ...NO_VALUES, orderID },
         lacksCode: !hasCode,
       });
