@@ -30,6 +30,12 @@ export function iterateWithCallerStack<Item>(
   })();
 }
 
+/** @returns The lines of the stack below the function that calls this one. */
+export function callerFrames(): readonly string[] {
+  const { stack = "" } = new Error();
+  return stack.split("\n").slice(3);
+}
+
 /** @param frames Lines of a stack, without its message. */
 export function addFrames(error: unknown, frames: readonly string[]): unknown {
   if (error instanceof Error) {

@@ -1,7 +1,7 @@
 import { BrowserProvider, Contract } from "ethers";
 import type { ContractRunner } from "ethers";
 
-import { iterateWithCallerStack } from "../caller-stack.js";
+import { callerFrames, iterateWithCallerStack } from "../caller-stack.js";
 import { fallbackTo } from "../errors.js";
 import { contractRoleNames, contractRoles } from "../protocol/index.js";
 import type {
@@ -327,7 +327,7 @@ export class VaultClient extends VaultReader {
   public orders(
     options: OrdersOptions = {},
   ): AsyncGenerator<ListedOrder, void, undefined> {
-    return iterateWithCallerStack(() => readOrders(this, options));
+    return readOrders(this, options, callerFrames());
   }
 
   /**

@@ -284,12 +284,12 @@ export class OrderReader {
       }
     };
     const reads: Array<Promise<void>> = [];
-    for (const [index, entry] of entries.entries()) {
+    entries.forEach((entry, index) => {
       // Most are: a promise for each order would be more than its bytes.
       if (entry.status !== "returned") {
         reads.push(read(entry, index));
       }
-    }
+    });
     await Promise.all(reads);
     return failed;
   }
@@ -328,11 +328,13 @@ export class OrderReader {
     ids: readonly bigint[],
     failed: ReadonlyMap<LensEntry, FoundOrder>,
   ): Generator<FoundOrder, void, undefined> {
-    for (const [index, entry] of answer.entries.entries()) {
+    let index = 0;
+    for (const entry of answer.entries) {
       yield (
         failed.get(entry) ??
         this.#decode(entryAnswer(answer, entry), entry, ids[index] ?? 0n)
       );
+      index += 1;
     }
   }
 

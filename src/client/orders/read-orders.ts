@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 
+import { addFrames } from "../../caller-stack.js";
 import { VaultError, invalidArgument } from "../../errors.js";
 import type { PinnedBlock } from "../../rpc/block-id.js";
 import { getBlock } from "../../rpc/blocks.js";
@@ -33,17 +34,18 @@ const CONCURRENCY = 3;
 export async function* readOrders(
   vault: VaultReader,
   options: OrdersOptions,
+  frames: readonly string[],
 ): AsyncGenerator<ListedOrder, void, undefined> {
-  checkOptions("orders()", options, ordersOptions);
-  const { selected, matches, maxChunk, concurrency } = parseOptions(options);
-  options.signal?.throwIfAborted();
   const stop = new AbortController();
-  const client = vault
-    .withOptions(await withAddress(options))
-    // Ends requests under way when the reader leaves.
-    .withOptions({ signal: stop.signal });
-  const context = client.readContext({ blockTag: options.blockTag });
   try {
+    checkOptions("orders()", options, ordersOptions);
+    const { selected, matches, maxChunk, concurrency } = parseOptions(options);
+    options.signal?.throwIfAborted();
+    const client = vault
+      .withOptions(await withAddress(options))
+      // Ends requests under way when the reader leaves.
+      .withOptions({ signal: stop.signal });
+    const context = client.readContext({ blockTag: options.blockTag });
     const target = await client.addressOf("trading", "orders");
     // At the caller's address, the lens would replace the trading contract.
     const isSelf = context.from === target.address;
@@ -92,6 +94,8 @@ export async function* readOrders(
     await (takesHashes(client.rpc) && proof !== undefined
       ? proof
       : pinned.requirePin());
+  } catch (error) {
+    throw addFrames(error, frames);
   } finally {
     stop.abort();
   }
