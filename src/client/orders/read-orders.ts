@@ -29,6 +29,12 @@ import type {
 const MAX_CHUNK = 700;
 /** More orders under way would be faster, but take more memory. */
 const CONCURRENCY = 3;
+/**
+ * Between so many orders, the process turns to its other work: requests go out, and
+ * answers come in. The text of an answer lives until the next turn. If turns are short,
+ * few texts are alive when V8 collects, and its young generation stays small.
+ */
+const ORDERS_A_TURN = 100;
 
 /** @see VaultClient.orders */
 export async function* readOrders(
@@ -71,11 +77,12 @@ export async function* readOrders(
       selected,
       prove,
     )) {
-      // Sends the next request first, so that the node works during decoding: 30,000
-      // orders of a node that is 80 ms away take 6 s instead of 8 s.
-      await setImmediate();
+      let read = 0;
       for (const order of orders) {
-        done += 1;
+        if (read % ORDERS_A_TURN === 0) {
+          await setImmediate();
+        }
+        read += 1;
         const unknown = isUnknown(order);
         // Not for each order: to await makes a promise.
         if (unknown === true || (unknown !== false && (await unknown))) {
@@ -89,6 +96,7 @@ export async function* readOrders(
           options.signal?.throwIfAborted();
         }
       }
+      done += read;
       options.onProgress?.({ done, total: total() });
     }
     await (takesHashes(client.rpc) && proof !== undefined

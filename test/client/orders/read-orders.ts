@@ -137,6 +137,36 @@ describe("client - orders", () => {
     expect(end).to.deep.equal({ status: "rejected", reason: "enough" });
   });
 
+  it("orders() lets the process do other work within a chunk", async () => {
+    const orders = scan(nodeOf(order), {
+      firstId: 1,
+      lastId: 500,
+      chunkSize: 500,
+    });
+    await orders.next();
+    let hasTurned = false;
+    setImmediate(() => {
+      hasTurned = true;
+    });
+    for (let taken = 1; taken < 200; ++taken) {
+      await orders.next();
+    }
+    expect(hasTurned).to.equal(true);
+    await orders.return();
+  });
+
+  it("orders() throws an error whose stack has the function that called it", async () => {
+    const failing = nodeOf(order);
+    failing.on("eth_getBlockByNumber", () => {
+      throw new Error("out of order");
+    });
+    const callOrders = (): AsyncGenerator<ListedOrder> => scan(failing);
+    const [end] = await Promise.allSettled([callOrders().next()]);
+    expect(end)
+      .to.have.nested.property("reason.stack")
+      .that.contains("callOrders");
+  });
+
   it("orders() tells onProgress how many ids there are, and nothing if none is left to read", async () => {
     const totals: number[] = [];
     const onProgress = ({ total }: ScanProgress): unknown => totals.push(total);
