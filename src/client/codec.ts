@@ -80,43 +80,61 @@ export function encodeCall(
   return { operation, role, data: `${selector}${words.join("")}` };
 }
 
+/** Where in a buffer an answer is. */
+export interface Part {
+  /** Of the whole buffer. */
+  readonly view: DataView;
+  readonly start: number;
+  readonly end: number;
+}
+
 /**
  * Decodes the bytes that an operation returned. Only the canonical encoding is
  * accepted, so shifted or cut data never become a wrong figure. As in Solidity, more
  * words may follow. The coder of ethers takes a hundred times as long.
  *
+ * @param part Default: all bytes.
  * @param values Takes the values by name, if there are several.
  * @returns The value and its length in bytes.
  */
 export function decodeOutputs(
   operation: OperationName,
   bytes: Buffer,
+  { view, start, end }: Part = {
+    view: viewOf(bytes),
+    start: 0,
+    end: bytes.length,
+  },
   values: Record<string, unknown> = {},
 ):
   | { readonly value: unknown; readonly length: number }
   | { readonly problem: string } {
   const { outputs } = operationEntry(operation);
+  const length = end - start;
+  const head = outputs.length * WORD;
+  if (length < head) {
+    return { problem: `${length} bytes instead of at least ${head}` };
+  }
+  if (length % WORD !== 0) {
+    return { problem: `${length} bytes, which are no whole words` };
+  }
   // Strings follow the head, in order and without a gap.
-  let tail = outputs.length * WORD;
-  if (bytes.length < tail) {
-    return { problem: `${bytes.length} bytes instead of at least ${tail}` };
-  }
-  if (bytes.length % WORD !== 0) {
-    return { problem: `${bytes.length} bytes, which are no whole words` };
-  }
-  const view = viewOf(bytes);
+  let tail = start + head;
   let value: unknown;
-  let offset = 0;
+  let offset = start;
   for (const { name, type } of outputs) {
     if (type === "string") {
-      const length = lengthOfString(view, offset, tail);
+      const size =
+        readSmallWord(view, offset) === tail - start
+          ? sizeOfString(view, tail, end)
+          : undefined;
       const text = tail + WORD;
       // Invalid UTF-8 becomes U+FFFD.
       value =
-        length === undefined
+        size === undefined
           ? undefined
-          : bytes.toString("utf8", text, text + length);
-      tail = text + Math.ceil((length ?? 0) / WORD) * WORD;
+          : bytes.toString("utf8", text, text + size);
+      tail = text + Math.ceil((size ?? 0) / WORD) * WORD;
     } else {
       value = readStatic(type, bytes, view, offset);
     }
@@ -126,24 +144,22 @@ export function decodeOutputs(
     values[name] = value;
     offset += WORD;
   }
-  return { value: outputs.length === 1 ? value : values, length: tail };
+  return { value: outputs.length === 1 ? value : values, length: tail - start };
 }
 
-/** @returns Undefined unless the string begins at `tail` and is padded with zeros. */
-function lengthOfString(
+/** @returns Undefined unless the string that begins at `start` is padded with zeros. */
+function sizeOfString(
   view: DataView,
-  offset: number,
-  tail: number,
+  start: number,
+  end: number,
 ): number | undefined {
-  if (readSmallWord(view, offset) !== tail || tail + WORD > view.byteLength) {
+  const text = start + WORD;
+  if (text > end) {
     return undefined;
   }
-  const length = readSmallWord(view, tail) ?? Infinity;
-  const end = tail + WORD + length;
-  const paddedEnd = Math.ceil(end / WORD) * WORD;
-  return paddedEnd <= view.byteLength && isZero(view, end, paddedEnd)
-    ? length
-    : undefined;
+  const size = readSmallWord(view, start) ?? Infinity;
+  const padded = text + Math.ceil(size / WORD) * WORD;
+  return padded <= end && isZero(view, text + size, padded) ? size : undefined;
 }
 
 /** @returns Undefined if the word does not encode a value of this type. */
@@ -233,8 +249,6 @@ interface AnsweredCall {
   /** Default: `latest`. */
   readonly block?: BlockId;
   readonly answer: CallResult;
-  /** Takes the values by name, if there are several. */
-  readonly into?: Record<string, unknown>;
   /** True if the account is known to have no code. Counts only if the answer is empty. */
   readonly lacksCode: boolean;
 }
@@ -250,7 +264,6 @@ export function decodeOrThrow({
   network,
   block = "latest",
   answer,
-  into,
   lacksCode,
 }: AnsweredCall): unknown {
   const contract = contractRoles[role].label;
@@ -273,7 +286,7 @@ export function decodeOrThrow({
   if (data.length === 0 && lacksCode) {
     throw noCode(role, { address, source }, network, block);
   }
-  const decoded = decodeOutputs(operation, data, into);
+  const decoded = decodeOutputs(operation, data);
   if ("value" in decoded) {
     return decoded.value;
   }

@@ -5,6 +5,7 @@ import { AbiCoder, getBytes, hexlify } from "ethers";
 import fc from "fast-check";
 
 import { decodeOutputs } from "../../src/client/codec.js";
+import { viewOf } from "../../src/client/words.js";
 import {
   operationEntry,
   operations,
@@ -61,9 +62,17 @@ const encodedOrder = fc
     getBytes(AbiCoder.defaultAbiCoder().encode(wireTypes, values)),
   );
 
-/** The values by name; undefined if the bytes are refused. */
+/**
+ * The values by name; undefined if the bytes are refused. As a part of other bytes, they have
+ * to be decoded alike.
+ */
 function decode(name: ReadOperationName, data: Uint8Array): unknown {
   const result = decodeOutputs(name, Buffer.from(data));
+  const [start, end] = [7, 7 + data.length];
+  // The zeros behind could complete what is cut off.
+  const bytes = Buffer.concat([Buffer.alloc(start, 1), data, Buffer.alloc(96)]);
+  const part = { view: viewOf(bytes), start, end };
+  expect(decodeOutputs(name, bytes, part)).to.deep.equal(result);
   const [only, ...others] = operationEntry(name).outputs;
   if (!("value" in result)) {
     return undefined;

@@ -71,7 +71,8 @@ export function encodeReadOrders(
 /** True if each id is the one after the id before it. */
 export function isRun(ids: readonly bigint[]): boolean {
   const [first = 0n] = ids;
-  return ids.every((orderID, index) => orderID === first + BigInt(index));
+  let next = first;
+  return ids.every((orderID) => orderID === next++);
 }
 
 /**

@@ -1,14 +1,18 @@
+import type { Buffer } from "node:buffer";
+
 import pLimit from "p-limit";
 
 import { VaultError } from "../../errors.js";
 import { operationEntry } from "../../protocol/index.js";
+import type { VaultOrder } from "../../protocol/index.js";
 import { getBalance } from "../../rpc/accounts.js";
 import type { PinnedBlock } from "../../rpc/block-id.js";
 import type { CallResult } from "../../rpc/calls.js";
 import { isReorganised } from "../../rpc/pinned-block.js";
 import { fewRetries } from "../../rpc/retry.js";
 import type { LocatedAddress } from "../addresses.js";
-import { decodeOrThrow } from "../codec.js";
+import { decodeOrThrow, decodeOutputs } from "../codec.js";
+import type { Part } from "../codec.js";
 import {
   callLens,
   encodeReadOrders,
@@ -18,6 +22,7 @@ import {
 import type { LensAnswer, LensEntry } from "../lens/lens.js";
 import { requestAtBlock } from "../missing-state.js";
 import type { VaultReader } from "../reader.js";
+import { viewOf } from "../words.js";
 import { isFailedOrder } from "./types.js";
 import type { ListedOrder, Order } from "./types.js";
 
@@ -328,11 +333,16 @@ export class OrderReader {
     ids: readonly bigint[],
     failed: ReadonlyMap<LensEntry, FoundOrder>,
   ): Generator<FoundOrder, void, undefined> {
+    const { bytes, entries } = answer;
+    const view = viewOf(bytes);
     let index = 0;
-    for (const entry of answer.entries) {
+    for (const entry of entries) {
+      const orderID = ids[index] ?? 0n;
+      const { start, end } = entry;
       yield (
         failed.get(entry) ??
-        this.#decode(entryAnswer(answer, entry), entry, ids[index] ?? 0n)
+        orderIn(bytes, { view, start, end }, orderID) ??
+        this.#decode(entryAnswer(answer, entry), entry, orderID)
       );
       index += 1;
     }
@@ -350,12 +360,10 @@ export class OrderReader {
         network: this.client.networkName,
         block: this.block,
         answer,
-        // To copy the decoded values would be as much memory again.
-        into: { ...NO_VALUES, orderID },
         lacksCode: !hasCode,
       });
       // the decoder follows the table entry that makes the type
-      return order as Order;
+      return { orderID, ...(order as VaultOrder) };
     } catch (error) {
       return { orderID, error: errorOfOrder(error) };
     }
@@ -402,6 +410,23 @@ export class OrderReader {
       async (block) => await getBalance(rpc, address, block),
     );
   }
+}
+
+/**
+ * Decodes an order where its bytes are: to copy them, or its values, would be as much memory
+ * again.
+ *
+ * @returns Undefined if it cannot be decoded.
+ */
+function orderIn(
+  bytes: Buffer,
+  part: Part,
+  orderID: bigint,
+): Order | undefined {
+  const values = { ...NO_VALUES, orderID };
+  const decoded = decodeOutputs(call.operation, bytes, part, values);
+  // the decoder follows the table entry that makes the type
+  return "value" in decoded ? (decoded.value as Order) : undefined;
 }
 
 /** Returns the error of a single order; throws an error of the whole scan. */
