@@ -38,7 +38,7 @@ export function checkOptions(
   if (options === undefined) {
     return;
   }
-  const known = Object.keys(schema).join(", ");
+  const known = (): string => Object.keys(schema).join(", ");
   if (
     typeof options !== "object" ||
     options === null ||
@@ -46,14 +46,14 @@ export function checkOptions(
   ) {
     throw invalidArgument(
       where,
-      `an object with options is needed, got ${describeInput(options)}; the options are ${known}`,
+      `an object with options is needed, got ${describeInput(options)}; the options are ${known()}`,
     );
   }
   for (const name of Object.keys(options)) {
     if (!Object.hasOwn(schema, name)) {
       throw invalidArgument(
         where,
-        `${describeInput(name)} is not an option; the options are ${known}`,
+        `${describeInput(name)} is not an option; the options are ${known()}`,
       );
     }
   }
