@@ -10,7 +10,7 @@ import { onAnvil } from "./on-anvil.js";
 import type { World } from "./worlds.js";
 
 /** A snapshot takes milliseconds: single rounds say little. */
-const ROUNDS_EACH = 40;
+const ROUNDS_EACH = 100;
 /** Before each read, so that it finds the node at rest. */
 const PAUSE_MS = 5;
 /** A snapshot reads none of them. */
