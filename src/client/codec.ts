@@ -30,7 +30,8 @@ import type { CallResult } from "../rpc/calls.js";
 import { mockHint } from "./addresses.js";
 import type { LocatedAddress } from "./addresses.js";
 import {
-  checksumAddress,
+  ADDRESS_SIZE,
+  addressAt,
   describeInput,
   notOneOf,
   parseEnum,
@@ -44,8 +45,6 @@ import {
   readWord,
   viewOf,
 } from "./words.js";
-
-const ADDRESS_SIZE = 20;
 
 export const contractFactories = {
   UnderlyingAsset: UnderlyingAsset__factory,
@@ -179,11 +178,8 @@ function readStatic(
       return bit === 0 || bit === 1 ? bit === 1 : undefined;
     }
     case "address": {
-      const end = offset + WORD;
-      const start = end - ADDRESS_SIZE;
-      return isZero(view, offset, start)
-        ? checksumAddress(`0x${bytes.toString("hex", start, end)}`)
-        : undefined;
+      const start = offset + WORD - ADDRESS_SIZE;
+      return isZero(view, offset, start) ? addressAt(bytes, start) : undefined;
     }
   }
 }
