@@ -15,7 +15,7 @@ import type { Contracts, World } from "./worlds.js";
 const CHAIN_ID = 31_337;
 
 /** A simulation takes milliseconds: single rounds say little. */
-const ROUNDS_ON_NODE = 8;
+const ROUNDS_ON_NODE = 40;
 /** A fork takes a tenth of a second. */
 const ROUNDS_ON_FORK = 4;
 
