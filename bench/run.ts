@@ -51,6 +51,7 @@ async function measureInChild(name: string): Promise<readonly Row[]> {
   const child = fork(
     path.join(import.meta.dirname, "benchmark-child.ts"),
     [name, values.rounds, values.orders],
+    // JSON has no NaN.
     { serialization: "advanced" },
   );
   const rows: Row[] = [];
@@ -58,10 +59,15 @@ async function measureInChild(name: string): Promise<readonly Row[]> {
     // what the child sends
     rows.push(message as Row);
   });
-  const code = await new Promise((resolve) => {
-    child.on("exit", resolve);
+  const end = await new Promise<unknown>((resolve) => {
+    child.on("close", (code, signal) => {
+      resolve(code ?? signal);
+    });
   });
-  failures += code === 0 ? 0 : 1;
+  if (end !== 0) {
+    failures += 1;
+    note(`Failed: ${name} ended with ${String(end)}`);
+  }
   return rows;
 }
 

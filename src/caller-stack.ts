@@ -6,11 +6,11 @@
 export async function withCallerStack<Result>(
   run: () => Promise<Result>,
 ): Promise<Result> {
-  const { stack: here = "" } = new Error();
+  const frames = callerFrames();
   try {
     return await run();
   } catch (error) {
-    throw addFrames(error, here.split("\n").slice(2));
+    throw addFrames(error, frames);
   }
 }
 
@@ -20,17 +20,17 @@ export function iterateWithCallerStack<Item>(
     | AsyncGenerator<Item, void, undefined>
     | Promise<AsyncGenerator<Item, void, undefined>>,
 ): AsyncGenerator<Item, void, undefined> {
-  const { stack: here = "" } = new Error();
+  const frames = callerFrames();
   return (async function* () {
     try {
       yield* await open();
     } catch (error) {
-      throw addFrames(error, here.split("\n").slice(2));
+      throw addFrames(error, frames);
     }
   })();
 }
 
-/** @returns The lines of the stack below the function that calls this one. */
+/** @returns The lines of the stack from the caller of the function on that calls this one. */
 export function callerFrames(): readonly string[] {
   const { stack = "" } = new Error();
   return stack.split("\n").slice(3);

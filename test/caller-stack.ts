@@ -1,6 +1,7 @@
 import { expect } from "chai";
 
 import {
+  callerFrames,
   iterateWithCallerStack,
   withCallerStack,
 } from "../src/caller-stack.js";
@@ -43,6 +44,13 @@ describe("the stack of an error", () => {
     const stack = await stackOf(callerOfList);
     expect(stack).to.match(/^Error: late\n/u);
     expect(stack).to.contain("callerOfList");
+  });
+
+  it("begins with the caller of the function that looks for it", () => {
+    const looking = (): readonly string[] => callerFrames();
+    const callerOfLooking = (): readonly string[] => looking();
+    const [first] = callerOfLooking();
+    expect(first).to.contain("callerOfLooking");
   });
 
   it("is not looked for in what is no error", async () => {

@@ -79,7 +79,7 @@ export function encodeCall(
   return { operation, role, data: `${selector}${words.join("")}` };
 }
 
-/** Where in a buffer an answer is. */
+/** The bytes of one answer in a larger buffer. */
 export interface Part {
   /** Of the whole buffer. */
   readonly view: DataView;
@@ -254,14 +254,35 @@ interface AnsweredCall {
  *
  * @throws VaultError VAULT_CALL_REVERTED, VAULT_NO_CODE, VAULT_RETURN_DATA_MALFORMED
  */
-export function decodeOrThrow({
-  call: { operation, role },
-  target: { address, source },
-  network,
-  block = "latest",
-  answer,
-  lacksCode,
-}: AnsweredCall): unknown {
+export function decodeOrThrow(answered: AnsweredCall): unknown {
+  const { call, answer } = answered;
+  if ("reverted" in answer) {
+    throw answerError(answered);
+  }
+  const decoded = decodeOutputs(call.operation, answer.data);
+  if ("value" in decoded) {
+    return decoded.value;
+  }
+  throw answerError(answered, decoded.problem);
+}
+
+/**
+ * The error of an answer without a value.
+ *
+ * @param problem Why its data cannot be decoded.
+ * @returns VAULT_CALL_REVERTED, VAULT_NO_CODE, VAULT_RETURN_DATA_MALFORMED
+ */
+export function answerError(
+  {
+    call: { operation, role },
+    target: { address, source },
+    network,
+    block = "latest",
+    answer,
+    lacksCode,
+  }: AnsweredCall,
+  problem = "",
+): VaultError {
   const contract = contractRoles[role].label;
   if ("reverted" in answer) {
     const { text, kind } = answer.reverted;
@@ -276,19 +297,13 @@ export function decodeOrThrow({
           ? wrongAddressHint(source, network)
           : "This reason is from the contract: correct what it names, or ask the contract's operator."),
     };
-    throw vaultError("VAULT_CALL_REVERTED", details, answer.reverted);
+    return vaultError("VAULT_CALL_REVERTED", details, answer.reverted);
   }
-  const { data } = answer;
-  if (data.length === 0 && lacksCode) {
-    throw noCode(role, { address, source }, network, block);
+  if (answer.data.length === 0 && lacksCode) {
+    return noCode(role, { address, source }, network, block);
   }
-  const decoded = decodeOutputs(operation, data);
-  if ("value" in decoded) {
-    return decoded.value;
-  }
-  const { problem } = decoded;
   const where = { operation, contract, address, source };
-  throw vaultError("VAULT_RETURN_DATA_MALFORMED", { ...where, problem });
+  return vaultError("VAULT_RETURN_DATA_MALFORMED", { ...where, problem });
 }
 
 /** Advice for a revert without data, typical of another contract's fallback. */

@@ -81,9 +81,9 @@ export function parseAccount(value: unknown, where: string): Address {
 export const ADDRESS_SIZE = 20;
 
 /**
- * By the text of 42 characters, or by the bytes as 20 characters. A hash takes longer than
- * decoding an order, and addresses repeat. None is forgotten for another: with a holder for
- * each order, V8 would keep alive what the map had.
+ * Addresses with their checksums. A key is the text of 42 characters, or the 20 bytes as
+ * latin1. A hash takes longer than decoding an order, and addresses repeat. None is forgotten
+ * for another: with a holder for each order, V8 would keep alive what the map had.
  */
 const checksums = new Map<string, Address>();
 const MOST_CHECKSUMS = 10_000;
@@ -99,7 +99,7 @@ export function checksumAddress(value: string): Address {
   );
 }
 
-/** The address whose bytes begin at `start`: to look it up by its text takes twice the time. */
+/** Returns the address whose bytes begin at `start`. A look-up by its text takes twice the time. */
 export function addressAt(bytes: Buffer, start: number): Address {
   const end = start + ADDRESS_SIZE;
   const key = bytes.toString("latin1", start, end);

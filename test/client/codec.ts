@@ -27,7 +27,6 @@ const uint256 = fc.oneof(
   fc.constantFrom(0n, 2n ** 64n, 2n ** 128n, 2n ** 128n - 1n, 2n ** 256n - 1n),
 );
 const uint8 = fc.integer({ min: 0, max: 255 });
-/** Of those that are remembered, the ones with the same end have one place. */
 const address = fc
   .tuple(
     fc.uint8Array({ minLength: 18, maxLength: 18 }),

@@ -30,8 +30,8 @@ const MAX_CHUNK = 700;
 /** More orders under way would be faster, but take more memory. */
 const CONCURRENCY = 3;
 /**
- * Between so many orders, the process turns to its other work: requests go out, and
- * answers come in. The text of an answer lives until the next turn. If turns are short,
+ * The process does other work before each chunk and after each 100 orders of it: it sends
+ * requests and receives answers. The text of an answer lives until then. If that is soon,
  * few texts are alive when V8 collects, and its young generation stays small.
  */
 const ORDERS_A_TURN = 100;
@@ -81,6 +81,7 @@ export async function* readOrders(
       for (const order of orders) {
         if (read % ORDERS_A_TURN === 0) {
           await setImmediate();
+          options.signal?.throwIfAborted();
         }
         read += 1;
         const unknown = isUnknown(order);

@@ -23,6 +23,7 @@ import {
   sized,
   upTo,
 } from "../../helpers/order-book.js";
+import type { ContractAnswer } from "../../helpers/scripted-contracts.js";
 
 describe("client - requests of orders()", () => {
   speedUpTime();
@@ -136,6 +137,28 @@ describe("client - requests of orders()", () => {
       );
     });
   }
+
+  it("orders() does not read an order's text into the order behind it", async () => {
+    const longer = (id: bigint): ContractAnswer => {
+      const { data } = order(id);
+      const size = toBeHex(id === 2n ? 64 : 8, 32).slice(2);
+      return {
+        reverted: false,
+        data: `${data.slice(0, 2 + 13 * 64)}${size}${data.slice(2 + 14 * 64)}`,
+      };
+    };
+    const four = { firstId: 1, lastId: 4 };
+    expect(await outlineOf(nodeOf(longer), four)).to.deep.equal([
+      ...present(1),
+      "2 VAULT_RETURN_DATA_MALFORMED",
+      ...present(3, 4),
+    ]);
+    const [, cut] = await Array.fromAsync(scan(nodeOf(longer), four));
+    expect(cut).to.have.nested.property(
+      "error.details.problem",
+      "not the canonical encoding",
+    );
+  });
 
   const tooLong = "0201".padEnd(64, "0");
   const usedUp = "0301".padEnd(64, "0");

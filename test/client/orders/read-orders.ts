@@ -137,6 +137,31 @@ describe("client - orders", () => {
     expect(end).to.deep.equal({ status: "rejected", reason: "enough" });
   });
 
+  it("orders() throws the reason of its signal, also if that comes where no order matches", async () => {
+    const stop = new AbortController();
+    const node = nodeOf(order);
+    let calls = 0;
+    const abort = (): void => {
+      stop.abort("enough");
+    };
+    node.on("eth_call", async (_, answer) => {
+      calls += 1;
+      // The first finds out if the node takes overrides, the second has the orders.
+      if (calls === 2) {
+        setImmediate(() => setImmediate(() => setImmediate(abort)));
+      }
+      return await answer();
+    });
+    const orders = scan(node, {
+      firstId: 1,
+      lastId: 700,
+      holder: TRADING,
+      signal: stop.signal,
+    });
+    const [end] = await Promise.allSettled([Array.fromAsync(orders)]);
+    expect(end).to.deep.equal({ status: "rejected", reason: "enough" });
+  });
+
   it("orders() lets the process do other work within a chunk", async () => {
     const orders = scan(nodeOf(order), {
       firstId: 1,
@@ -175,6 +200,16 @@ describe("client - orders", () => {
     totals.length = 0;
     await outlineOf(nodeOf(empty), { onProgress });
     expect(totals).to.deep.equal([]);
+  });
+
+  it("orders() tells onProgress of unknown ids as done", async () => {
+    const seen: ScanProgress[] = [];
+    await outlineOf(nodeOf(book((id) => id % 3n === 0n && id <= 300n)), {
+      firstId: 1,
+      chunkSize: 50,
+      onProgress: (progress) => seen.push(progress),
+    });
+    expect(seen.at(-1)).to.deep.equal({ done: 300, total: 300 });
   });
 
   for (const overrides of [true, false]) {
