@@ -19,10 +19,11 @@ async function send(row: Row): Promise<void> {
 
 const [name = "", rounds, orders] = process.argv.slice(2);
 const extent = { rounds: Number(rounds), orders: Number(orders) };
+const benchmark = benchmarks[name];
 let failures = 0;
-for (const world of benchmarks[name]?.worlds ?? []) {
+for (const world of benchmark?.worlds ?? []) {
   try {
-    for (const figure of (await benchmarks[name]?.run(extent, world)) ?? []) {
+    for (const figure of (await benchmark?.run(extent, world)) ?? []) {
       await send([world.name, figure]);
     }
   } catch (error) {

@@ -20,8 +20,8 @@ export interface Goal {
 
 export interface Extent {
   /**
-   * Runs of each contestant; benchmarks that take little time multiply it. With
-   * 0, the warm-up is measured.
+   * Runs of each contestant; benchmarks that take little time or differ much
+   * multiply it. With 0, the warm-up is measured.
    */
   readonly rounds: number;
   /** Orders to read; `memory` streams twenty times as many. */

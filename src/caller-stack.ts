@@ -30,7 +30,7 @@ export function iterateWithCallerStack<Item>(
   })();
 }
 
-/** @returns The lines of the stack from the caller of the function on that calls this one. */
+/** @returns Lines of the stack: the first is the caller of the function that calls this one. */
 export function callerFrames(): readonly string[] {
   const { stack = "" } = new Error();
   return stack.split("\n").slice(3);

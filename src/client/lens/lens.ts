@@ -70,8 +70,7 @@ export function encodeReadOrders(
 
 /** True if each id is the one after the id before it. */
 export function isRun(ids: readonly bigint[]): boolean {
-  const [first = 0n] = ids;
-  let next = first;
+  let [next = 0n] = ids;
   return ids.every((orderID) => orderID === next++);
 }
 

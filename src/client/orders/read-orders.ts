@@ -36,7 +36,11 @@ const CONCURRENCY = 3;
  */
 const ORDERS_A_TURN = 100;
 
-/** @see VaultClient.orders */
+/**
+ * @param frames Of the caller, for the stack of an error. A generator around this one would
+ * add them, too, but takes time and memory for each order.
+ * @see VaultClient.orders
+ */
 export async function* readOrders(
   vault: VaultReader,
   options: OrdersOptions,
