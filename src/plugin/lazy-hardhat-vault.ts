@@ -1,5 +1,3 @@
-import { inspect } from "node:util";
-
 import type { HardhatRuntimeEnvironmentHooks } from "hardhat/types/hooks";
 import type { NetworkConnection, NetworkManager } from "hardhat/types/network";
 
@@ -125,9 +123,13 @@ function lazyVault(
     contracts: lazyPromise(async () => (await open()).contracts),
     addresses: lazyPromise(async () => await (await open()).addresses),
   };
-  return Object.defineProperty(lazy, inspect.custom, {
+  const values = Object.entries(shown).map(
+    ([key, text]) => `${key}: '${text}'`,
+  );
+  // By its symbol, because the file of every start imports nothing: tsdown.config.ts.
+  return Object.defineProperty(lazy, Symbol.for("nodejs.util.inspect.custom"), {
     // As a HardhatVault, and without opening it.
-    value: () => `HardhatVault ${inspect(shown, { breakLength: Infinity })}`,
+    value: () => `HardhatVault { ${values.join(", ")} }`,
   });
 }
 

@@ -1,5 +1,5 @@
-import { emptyTask, task } from "hardhat/config";
-import { ArgumentType } from "hardhat/types/arguments";
+import type * as config from "hardhat/config";
+import type * as argumentTypes from "hardhat/types/arguments";
 import type {
   LazyActionObject,
   NewTaskActionFunction,
@@ -31,9 +31,14 @@ import { statusTask } from "./status.js";
 import { watchTask } from "./watch.js";
 
 /** Loads an action when its task runs. */
-export type Action = LazyActionObject<NewTaskActionFunction>;
+type Action = LazyActionObject<NewTaskActionFunction>;
+
+/** Hardhat's, given because the file of every start imports nothing: tsdown.config.ts. */
+type Builders = Pick<typeof config, "emptyTask" | "task"> &
+  Pick<typeof argumentTypes, "ArgumentType">;
 
 function defineTask(
+  { task, ArgumentType }: Builders,
   name: string,
   { description, options }: Task,
   action: Action,
@@ -97,16 +102,18 @@ const tasks = {
   decode: decodeTask,
 } as const;
 
-/**
- * The tasks of the plugin.
- *
- * @param readAction Loads the action that reads an operation.
- * @param actions Load the other actions.
- */
+/** The name of a task that is not made from an operation. */
+export type WrittenTaskName = keyof typeof tasks;
+
+/** The tasks of the plugin, with actions that read an operation, and others. */
 export function defineTasks(
-  readAction: (operation: ReadOperationName) => Action,
-  actions: Readonly<Record<keyof typeof tasks, Action>>,
+  builders: Builders,
+  actions: {
+    readonly read: (operation: ReadOperationName) => Action;
+    readonly written: (name: WrittenTaskName) => Action;
+  },
 ): TaskDefinition[] {
+  const { emptyTask } = builders;
   return [
     emptyTask("vault", "Read, settle and test the vault protocol").build(),
     emptyTask(
@@ -116,10 +123,10 @@ export function defineTasks(
     ...readOperationNames.map((operation) => {
       const { task: name, description, inputs } = operationEntry(operation);
       const definition = readTask(description, inputs);
-      return defineTask(name, definition, readAction(operation));
+      return defineTask(builders, name, definition, actions.read(operation));
     }),
     ...keysOf(tasks).map((name) =>
-      defineTask(name, tasks[name], actions[name]),
+      defineTask(builders, name, tasks[name], actions.written(name)),
     ),
   ];
 }
