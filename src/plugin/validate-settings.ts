@@ -49,6 +49,11 @@ const isWholeNumber =
   (value: unknown): boolean =>
     Number.isInteger(value) && Number(value) >= least && Number(value) <= most;
 
+const address = setting(
+  isAddress,
+  "expected an address (0x and 40 hex digits) or a configuration variable",
+);
+
 const decimals = setting(
   isWholeNumber(0, MAX_DECIMALS),
   `expected a whole number from 0 to ${MAX_DECIMALS}`,
@@ -57,12 +62,7 @@ const decimals = setting(
 const settings = objectOf("setting", {
   contracts: objectOf(
     "contract",
-    byRole(() =>
-      setting(
-        isAddress,
-        "expected an address (0x and 40 hex digits) or a configuration variable",
-      ),
-    ),
+    byRole(() => address),
   ).optional(),
   guard: setting(
     (value) => value === false || isAddress(value),
