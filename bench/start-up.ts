@@ -2,6 +2,8 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 
 import { runHardhat } from "../test/helpers/cli.js";
+import { startRpcServer } from "../test/helpers/rpc-server.js";
+import type { Exchange } from "../test/helpers/rpc-server.js";
 import { builtPlugin, root } from "./built-plugin.js";
 import { differences, ratios, runInTurns } from "./measure.js";
 import type { Extent, Figure } from "./measure.js";
@@ -11,6 +13,9 @@ import { onAnvil } from "./on-anvil.js";
 const STARTS_EACH = 20;
 /** Starts that also read a value. */
 const READS_EACH = 8;
+
+/** As many as a hosted provider adds to an answer. */
+const HEADERS = 20;
 
 const ETHERS = "@nomicfoundation/hardhat-ethers";
 
@@ -44,6 +49,8 @@ const PLAIN = "no plugin";
 const WITH_ETHERS = "hardhat-ethers alone";
 const OURS = "hardhat-vault";
 const WITH_SETTINGS = "with settings of a network";
+const SCRIPT_AT_PROVIDER = "hardhat-ethers, at a provider";
+const TASK_AT_PROVIDER = "hardhat-vault, at a provider";
 
 /**
  * Starts Hardhat in projects with the plugin and without: `hardhat --help`, and one value
@@ -68,14 +75,19 @@ export async function benchStartUp({
       },
       rounds * STARTS_EACH,
     );
-    const run = (script: keyof typeof scripts) => async () =>
-      await startIn(WITH_ETHERS, ["run", "--no-compile", script]);
+    const run =
+      (script: keyof typeof scripts, project = WITH_ETHERS) =>
+      async () =>
+        await startIn(project, ["run", "--no-compile", script]);
+    const round = (project: string) => async () =>
+      await startIn(project, ["vault", "round", "--network", "live"]);
     const value = await runInTurns(
       {
         script: run("one-request.ts"),
         threeRequests: run("three-requests.ts"),
-        task: async () =>
-          await startIn(WITH_SETTINGS, ["vault", "round", "--network", "live"]),
+        task: round(WITH_SETTINGS),
+        scriptAtProvider: run("one-request.ts", SCRIPT_AT_PROVIDER),
+        taskAtProvider: round(TASK_AT_PROVIDER),
       },
       rounds * READS_EACH,
     );
@@ -106,6 +118,10 @@ export async function benchStartUp({
         name: "a script with the requests of `vault round`: times the one that asks once",
         values: ratios(value.threeRequests, value.script),
       },
+      {
+        name: `\`hardhat vault round\`, answers with ${HEADERS} more headers: times that script`,
+        values: ratios(value.taskAtProvider, value.scriptAtProvider),
+      },
     ];
   });
 }
@@ -121,7 +137,12 @@ async function inProjects(
   try {
     return await onAnvil(async ({ url, connection }) => {
       const { addresses } = await connection.vault.deployMocks();
+      const provider = await startRpcServer({
+        upstream: url,
+        handler: addHeaders,
+      });
       const live = { type: "http", url };
+      const atProvider = { ...live, url: provider.url };
       const vault = { contracts: addresses, tokenDecimals: 18 };
       const projects: Readonly<Record<string, string>> = {
         [PLAIN]: await createProject(folder, "plain"),
@@ -135,14 +156,33 @@ async function inProjects(
           plugin: builtPlugin,
           networks: { live: { ...live, vault } },
         }),
+        [SCRIPT_AT_PROVIDER]: await createProject(folder, "provider-ethers", {
+          plugin: ETHERS,
+          networks: { live: atProvider },
+        }),
+        [TASK_AT_PROVIDER]: await createProject(folder, "provider-vault", {
+          plugin: builtPlugin,
+          networks: { live: { ...atProvider, vault } },
+        }),
       };
-      return await measure(
-        async (project, args) =>
-          await startHardhat(projects[project] ?? "", args),
-      );
+      try {
+        return await measure(
+          async (project, args) =>
+            await startHardhat(projects[project] ?? "", args),
+        );
+      } finally {
+        await provider.stop();
+      }
     });
   } finally {
     await rm(folder, { recursive: true });
+  }
+}
+
+/** Leaves the answer to the node behind. */
+function addHeaders({ response }: Exchange): undefined {
+  for (let index = 1; index <= HEADERS; index++) {
+    response.setHeader(`x-header-${index}`, `value-of-it-${index}`);
   }
 }
 
