@@ -71,16 +71,21 @@ async function measureInChild(name: string): Promise<readonly Row[]> {
   return rows;
 }
 
+const names = Object.keys(benchmarks);
+const chosen = names.filter((name) => name.includes(values.only));
+if (chosen.length === 0) {
+  note(`No benchmark is named ${values.only}. They are: ${names.join(", ")}.`);
+  process.exit(1);
+}
+
 let failures = 0;
 const begin = performance.now();
 const rows: Row[] = [];
-for (const name of Object.keys(benchmarks)) {
-  if (name.includes(values.only)) {
-    const start = performance.now();
-    rows.push(...(await measureInChild(name)));
-    const seconds = Math.round((performance.now() - start) / 1_000);
-    note(`${name}: ${seconds} s`);
-  }
+for (const name of chosen) {
+  const start = performance.now();
+  rows.push(...(await measureInChild(name)));
+  const seconds = Math.round((performance.now() - start) / 1_000);
+  note(`${name}: ${seconds} s`);
 }
 const minutes = Math.round((performance.now() - begin) / 60_000);
 const machine = `${os.cpus().length} × ${os.cpus()[0]?.model.trim() ?? "unknown"}`;
