@@ -112,8 +112,8 @@ export default {
       severity: "error",
       from: { path: "^tasks/definitions/" },
       to: {
-        path: "^(?:src|tasks)/|/node_modules/",
-        pathNot: "^(?:tasks/definitions|src/protocol)/|^src/errors\\.ts",
+        path: "^(?:src|tasks)/|(?:^|/)node_modules/",
+        pathNot: "^(?:tasks/definitions|src/protocol)/",
         dependencyTypesNot: ["type-only"],
       },
     },

@@ -38,7 +38,7 @@ export default defineConfig({
       // configuration in TypeScript, parses each that has the word `import`, and rewrites
       // one with `import()`, in time that grows with it. So what a start needs is one file
       // that imports nothing, and the entry, which has little else than imports. Entries
-      // without Hardhat share the former. Most of what a connection adds is two files, one
+      // without Hardhat load that file, too. Most of what a connection adds is two files, one
       // of which the client's entry has too; and what every task adds is one.
       groups: [
         chunk(

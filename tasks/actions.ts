@@ -1,27 +1,22 @@
-import type { NewTaskActionFunction } from "hardhat/types/tasks";
+import type { ActionLoaders } from "./definitions/index.js";
 
-import type { ReadOperationName } from "../src/protocol/index.js";
-import type { WrittenTaskName } from "./definitions/index.js";
+// tsx, which loads a configuration in TypeScript, rewrites each file with an `import()`, in
+// time that grows with the file. So these are in a small one, which no start loads.
 
-// Apart from the definitions, which every start loads, and from other code, for the reason
-// in src/plugin/on-demand.ts.
+type Loaders = ActionLoaders["actions"];
 
-type LoadedAction = Promise<{ default: NewTaskActionFunction }>;
-
-async function mockAction(
+function mockAction(
   name: "nextRound" | "set" | "fail" | "succeed",
-): LoadedAction {
-  return { default: (await import("./mock.js"))[name] };
+): Loaders[keyof Loaders] {
+  return async () => ({ default: (await import("./mock.js"))[name] });
 }
 
-export async function loadReadAction(
-  operation: ReadOperationName,
-): LoadedAction {
-  return { default: (await import("./read.js")).createReadAction(operation) };
-}
+export const readAction: ActionLoaders["readAction"] = async (operation) => ({
+  default: (await import("./read.js")).createReadAction(operation),
+});
 
-/** What a task runs, by its name. */
-export const actions: Readonly<Record<WrittenTaskName, () => LoadedAction>> = {
+/** By the name of the task. */
+export const actions: Loaders = {
   status: () => import("./status.js"),
   orders: () => import("./orders.js"),
   rounds: () => import("./rounds.js"),
@@ -30,10 +25,10 @@ export const actions: Readonly<Record<WrittenTaskName, () => LoadedAction>> = {
   settle: () => import("./settle.js"),
   "deploy-guard": () => import("./deploy-guard.js"),
   "deploy-mocks": () => import("./deploy-mocks.js"),
-  "mock next-round": () => mockAction("nextRound"),
-  "mock set": () => mockAction("set"),
-  "mock fail": () => mockAction("fail"),
-  "mock succeed": () => mockAction("succeed"),
+  "mock next-round": mockAction("nextRound"),
+  "mock set": mockAction("set"),
+  "mock fail": mockAction("fail"),
+  "mock succeed": mockAction("succeed"),
   capture: () => import("./capture.js"),
   request: () => import("./request.js"),
   watch: () => import("./watch.js"),

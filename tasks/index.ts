@@ -3,14 +3,7 @@ import { ArgumentType } from "hardhat/types/arguments";
 
 import { defineTasks } from "./definitions/index.js";
 
-const load = async () => await import("./actions.js");
-
-/** The tasks of the plugin; what they run is loaded when they run. */
 export const vaultTasks = defineTasks(
   { emptyTask, task, ArgumentType },
-  {
-    read: (operation) => async () =>
-      await (await load()).loadReadAction(operation),
-    written: (name) => async () => await (await load()).actions[name](),
-  },
+  async () => await import("./actions.js"),
 );

@@ -1,3 +1,5 @@
+import type { inspect as Inspect } from "node:util";
+
 import type { HardhatRuntimeEnvironmentHooks } from "hardhat/types/hooks";
 import type { NetworkConnection, NetworkManager } from "hardhat/types/network";
 
@@ -123,13 +125,11 @@ function lazyVault(
     contracts: lazyPromise(async () => (await open()).contracts),
     addresses: lazyPromise(async () => await (await open()).addresses),
   };
-  const values = Object.entries(shown).map(
-    ([key, text]) => `${key}: '${text}'`,
-  );
   // By its symbol, because the file of every start imports nothing: tsdown.config.ts.
   return Object.defineProperty(lazy, Symbol.for("nodejs.util.inspect.custom"), {
-    // As a HardhatVault, and without opening it.
-    value: () => `HardhatVault { ${values.join(", ")} }`,
+    // As a HardhatVault, and without opening it. Whoever prints it gives its own inspect().
+    value: (_depth: number, _options: object, inspect: typeof Inspect) =>
+      `HardhatVault ${inspect(shown, { breakLength: Infinity })}`,
   });
 }
 

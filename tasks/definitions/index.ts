@@ -33,7 +33,7 @@ import { watchTask } from "./watch.js";
 /** Loads an action when its task runs. */
 type Action = LazyActionObject<NewTaskActionFunction>;
 
-/** Hardhat's, given because the file of every start imports nothing: tsdown.config.ts. */
+/** Functions of Hardhat. They are a parameter, because this file may import nothing: tsdown.config.ts. */
 type Builders = Pick<typeof config, "emptyTask" | "task"> &
   Pick<typeof argumentTypes, "ArgumentType">;
 
@@ -102,16 +102,23 @@ const tasks = {
   decode: decodeTask,
 } as const;
 
-/** The name of a task that is not made from an operation. */
-export type WrittenTaskName = keyof typeof tasks;
+/** The name of a task, except those that read one operation. */
+export type TaskName = keyof typeof tasks;
 
-/** The tasks of the plugin, with actions that read an operation, and others. */
+/** Loads what the tasks run. */
+export interface ActionLoaders {
+  readonly readAction: (operation: ReadOperationName) => ReturnType<Action>;
+  readonly actions: Readonly<Record<TaskName, Action>>;
+}
+
+/**
+ * The tasks of the plugin.
+ *
+ * @param load Called when a task runs.
+ */
 export function defineTasks(
   builders: Builders,
-  actions: {
-    readonly read: (operation: ReadOperationName) => Action;
-    readonly written: (name: WrittenTaskName) => Action;
-  },
+  load: () => Promise<ActionLoaders>,
 ): TaskDefinition[] {
   const { emptyTask } = builders;
   return [
@@ -123,10 +130,20 @@ export function defineTasks(
     ...readOperationNames.map((operation) => {
       const { task: name, description, inputs } = operationEntry(operation);
       const definition = readTask(description, inputs);
-      return defineTask(builders, name, definition, actions.read(operation));
+      return defineTask(
+        builders,
+        name,
+        definition,
+        async () => await (await load()).readAction(operation),
+      );
     }),
     ...keysOf(tasks).map((name) =>
-      defineTask(builders, name, tasks[name], actions.written(name)),
+      defineTask(
+        builders,
+        name,
+        tasks[name],
+        async () => await (await load()).actions[name](),
+      ),
     ),
   ];
 }
