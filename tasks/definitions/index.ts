@@ -33,7 +33,7 @@ import { watchTask } from "./watch.js";
 /** Loads an action when its task runs. */
 type Action = LazyActionObject<NewTaskActionFunction>;
 
-/** Functions of Hardhat. They are a parameter, because this file may import nothing: tsdown.config.ts. */
+/** Of Hardhat, of which this file may import only types: see tsdown.config.ts. */
 type Builders = Pick<typeof config, "emptyTask" | "task"> &
   Pick<typeof argumentTypes, "ArgumentType">;
 
