@@ -96,7 +96,7 @@ describe("vault simulate on a node", () => {
 
   for (const [typed, seconds, hangs, named] of [
     ["simulate", 0.5, "eth_simulateV1", "eth_simulateV1"],
-    // The simulator sends this by itself; a busy machine takes a second to come so far.
+    // The simulator sends this by itself; a busy machine had not come so far in 0.5 s.
     ["simulate --fork", 3, "eth_getStorageAt", "the requests of a fork"],
   ] as const) {
     it(`${typed} ends with VAULT_RPC_TIMEOUT at --timeout if ${hangs} hangs`, async () => {
