@@ -158,9 +158,7 @@ function decodeReturned(data: string): Decoded | undefined {
     const { outputs } = operationEntry(operation);
     const result =
       outputs.length === 0 ? undefined : decodeOutputs(operation, bytes);
-    return result !== undefined &&
-      "value" in result &&
-      result.length === bytes.length
+    return result !== undefined && "value" in result
       ? { operation, outputs, value: result.value }
       : [];
   });

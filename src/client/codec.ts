@@ -89,12 +89,11 @@ export interface Part {
 
 /**
  * Decodes the bytes that an operation returned. Only the canonical encoding is
- * accepted, so shifted or cut data never become a wrong figure. As in Solidity, more
- * words may follow. The coder of ethers takes a hundred times as long.
+ * accepted, without a word before, between or behind the values, so shifted or cut data
+ * never become a wrong figure. The coder of ethers takes a hundred times as long.
  *
  * @param part Default: all bytes.
  * @param values Takes the values by name, if there are several.
- * @returns The value and its length in bytes.
  */
 export function decodeOutputs(
   operation: OperationName,
@@ -105,17 +104,14 @@ export function decodeOutputs(
     end: bytes.length,
   },
   values: Record<string, unknown> = {},
-):
-  | { readonly value: unknown; readonly length: number }
-  | { readonly problem: string } {
+): { readonly value: unknown } | { readonly problem: string } {
   const { outputs } = operationEntry(operation);
   const length = end - start;
   const head = outputs.length * WORD;
-  if (length < head) {
-    return { problem: `${length} bytes instead of at least ${head}` };
-  }
-  if (length % WORD !== 0) {
-    return { problem: `${length} bytes, which are no whole words` };
+  const isStatic = outputs.every(({ type }) => type !== "string");
+  if (length < head || (isStatic && length > head)) {
+    const least = isStatic ? "" : "at least ";
+    return { problem: `${length} bytes instead of ${least}${head}` };
   }
   // Strings follow the head, in order and without a gap.
   let tail = start + head;
@@ -143,7 +139,10 @@ export function decodeOutputs(
     values[name] = value;
     offset += WORD;
   }
-  return { value: outputs.length === 1 ? value : values, length: tail - start };
+  if (tail !== end) {
+    return { problem: `${end - tail} bytes behind the values` };
+  }
+  return { value: outputs.length === 1 ? value : values };
 }
 
 /** @returns Undefined unless the string that begins at `start` is padded with zeros. */

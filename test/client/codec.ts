@@ -158,6 +158,100 @@ describe("client - decodeOutputs", () => {
     );
   });
 
+  const coder = AbiCoder.defaultAbiCoder();
+  const round = [65n, 12n, 9n, 7n, 1n, 100n, 200n, 0n, 0n, false];
+  const roundTypes = operations.getLatestRoundInfo.outputs.map(
+    ({ type }) => type,
+  );
+  const order = [Buffer.from("BTC-USDT"), `0x${"ab".repeat(20)}`].concat(
+    Array.from({ length: 11 }, (_, index) => String(index)),
+  );
+  for (const [name, title, types, values] of [
+    [
+      "getLatestRoundInfo",
+      "an id before the round",
+      ["uint256", ...roundTypes],
+      [3n, ...round],
+    ],
+    [
+      "getLatestRoundInfo",
+      "a word behind the round",
+      [...roundTypes, "uint256"],
+      [...round, 3n],
+    ],
+    [
+      "getLatestRoundInfo",
+      "a list of words that holds the round",
+      ["uint256[]"],
+      [round.map(BigInt)],
+    ],
+    [
+      "getLatestRoundInfo",
+      "a list of rounds",
+      [`tuple(${roundTypes.join()})[]`],
+      [[round]],
+    ],
+    [
+      "getLatestRoundInfo",
+      "a struct of the round and a string",
+      [`tuple(${[...roundTypes, "string"].join()})`],
+      [[...round, "BTC"]],
+    ],
+    [
+      "getOrderInfo",
+      "a struct that is the order",
+      [`tuple(${wireTypes.join()})`],
+      [order],
+    ],
+    [
+      "getOrderInfo",
+      "an order with a second string",
+      ["bytes", ...wireTypes],
+      [Buffer.from("x"), ...order],
+    ],
+    [
+      "getOrderInfo",
+      "an order with a second string behind the pair",
+      ["bytes", "address", "bytes", ...wireTypes.slice(2)],
+      [...order.slice(0, 2), Buffer.from("x"), ...order.slice(2)],
+    ],
+    [
+      "getOrderInfo",
+      "an order with a string in place of its number",
+      ["bytes", "address", "bytes", ...wireTypes.slice(3)],
+      [...order.slice(0, 2), Buffer.from("x"), ...order.slice(3)],
+    ],
+    [
+      "getOrderInfo",
+      "an order with a word more",
+      [...wireTypes, "uint256"],
+      [...order, 3n],
+    ],
+    [
+      "getOrderInfo",
+      "an order with a string at its end",
+      [...wireTypes, "bytes"],
+      [...order, Buffer.from("x")],
+    ],
+    [
+      "getLPAmountInfo",
+      "a list that holds a pool",
+      ["uint256[]"],
+      [[1n, 2n, 3n]],
+    ],
+    [
+      "queryVolume",
+      "a volume and its decimals",
+      ["uint256", "uint256"],
+      [5n, 18n],
+    ],
+  ] as const) {
+    it(`decodeOutputs() refuses ${title}`, () => {
+      const data = getBytes(coder.encode(types, values));
+      expect(decode(name, data)).to.equal(undefined);
+    });
+  }
+
   for (const [name, damage] of Object.entries(damages)) {
     it(`decodeOutputs() reads ${name} bytes of an order as the general decoder does`, () => {
       fc.assert(

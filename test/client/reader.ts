@@ -187,7 +187,7 @@ describe("client - a read", () => {
     );
     expect(details).to.deep.equal({
       operation: "getLatestRoundInfo",
-      problem: "319 bytes instead of at least 320",
+      problem: "319 bytes instead of 320",
       contract: "vault factory",
       address: SECOND,
       source: "VaultClient",

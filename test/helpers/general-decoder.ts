@@ -5,7 +5,7 @@ import type { ReadOperationName } from "../../src/client/index.js";
 
 /**
  * The values of an answer by ethers' general coder, by name, where they encode
- * to the same bytes, which more may follow; else undefined.
+ * to the same bytes; else undefined.
  */
 export function decodeGenerally(
   name: ReadOperationName,
@@ -17,7 +17,7 @@ export function decodeGenerally(
   const coder = AbiCoder.defaultAbiCoder();
   try {
     const values: unknown[] = coder.decode(types, data).toArray();
-    return data.startsWith(coder.encode(types, values))
+    return coder.encode(types, values) === data
       ? Object.fromEntries(
           outputs.map((field, index) => [
             field.name,

@@ -96,7 +96,7 @@ describe("read tasks", () => {
   it("a read calls as --from names, else as the network's from, else as the zero address", async () => {
     // Returns its caller to every call.
     const { vault } = tasks.mocks.addresses;
-    await tasks.rpc("anvil_setCode", vault, "0x335f523360205260405ff3");
+    await tasks.rpc("anvil_setCode", vault, "0x335f5260205ff3");
     for (const [typed, caller] of [
       ["volume", SECOND],
       ["volume --network keyed", "0x0"],
