@@ -63,10 +63,6 @@ const errors = {
       text: "{where} is required and was not given.",
       fix: "Pass {where}. {form}.",
     },
-    VAULT_NOT_DECODABLE: {
-      text: "These bytes cannot be decoded: {problem}.",
-      fix: "{remedy}",
-    },
     VAULT_UNKNOWN_INSTANCE: {
       text: "Network {network} has no instance {instance}.",
       fix: "Use an instance of networks.{network}.vault.instances ({known}), or another network.",

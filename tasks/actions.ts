@@ -33,5 +33,4 @@ export const actions: Loaders = {
   request: () => import("./request.js"),
   watch: () => import("./watch.js"),
   doctor: () => import("./doctor.js"),
-  decode: () => import("./decode.js"),
 };

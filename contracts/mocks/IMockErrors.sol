@@ -44,10 +44,6 @@ interface IMockErrors {
     /// revert.
     error FunctionNotScriptable(bytes4 selector);
 
-    /// @notice Others scripted the mock since `count` scripts, after which this
-    /// one was made.
-    error ScriptOutdated(uint256 count, uint256 scripts);
-
     /// @notice A call of a script failed, and so the whole script did.
     /// `reason` is the revert data: empty where there was none, also where
     /// the target has no code.

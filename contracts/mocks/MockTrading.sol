@@ -40,11 +40,8 @@ contract MockTrading is MockBase {
         mapping(uint256 orderID => Status) statuses;
         mapping(uint256 orderID => MockOrder) orders;
         Range generated;
-        bytes32 recording;
         UnknownOrders unknownOrders;
     }
-
-    uint256 private constant ORDERS_PER_PAGE = 16;
 
     uint8 private constant CALL = 1;
     uint8 private constant PUT = 2;
@@ -107,17 +104,6 @@ contract MockTrading is MockBase {
         _state().generated = Range(true, firstId, lastId);
     }
 
-    /// @notice Answers the orders of a recording, except ids that are set or
-    /// removed one by one.
-    /// @dev For thousands of orders, which take seconds to store. The node
-    /// puts them into code (`hardhat_setCode`), sixteen ids a page: the code
-    /// at `_pageOf` is `abi.encode(bytes[])` of what each id answers, empty
-    /// bytes for an order that was not recorded.
-    /// @param recording What its pages are found by; zero for none.
-    function setRecording(bytes32 recording) external {
-        _state().recording = recording;
-    }
-
     /// @notice Chooses what an id answers that no order ever had.
     /// @param answer What it answers; at first zeros.
     function setUnknownOrders(UnknownOrders answer) external {
@@ -151,8 +137,6 @@ contract MockTrading is MockBase {
         Status status = state.statuses[orderID];
         if (status == Status.Set) return _encode(state.orders[orderID]);
         if (status == Status.Untouched) {
-            bytes memory recorded = _recorded(state.recording, orderID);
-            if (recorded.length > 0) return recorded;
             if (_contains(state.generated, orderID)) {
                 return _encode(_generatedOrder(orderID % DISTINCT_ORDERS));
             }
@@ -167,27 +151,6 @@ contract MockTrading is MockBase {
         }
         MockOrder memory zeros;
         return _encode(zeros);
-    }
-
-    function _recorded(bytes32 recording, uint256 orderID)
-        private
-        view
-        returns (bytes memory)
-    {
-        if (recording == 0) return "";
-        bytes memory page = _pageOf(recording, orderID).code;
-        if (page.length == 0) return "";
-        return abi.decode(page, (bytes[]))[orderID % ORDERS_PER_PAGE];
-    }
-
-    function _pageOf(bytes32 recording, uint256 orderID)
-        private
-        pure
-        returns (address)
-    {
-        bytes32 hash =
-            keccak256(abi.encode(recording, orderID / ORDERS_PER_PAGE));
-        return address(uint160(uint256(hash)));
     }
 
     function _contains(Range storage range, uint256 orderID)

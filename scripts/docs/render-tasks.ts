@@ -89,11 +89,6 @@ and a table of the first 1,000 orders. The chart has the strike price, too, if
     examples: ["doctor"],
     text: "[Each check](monitoring.md#check-your-set-up).",
   },
-  "vault decode": {
-    examples: [
-      "decode 0xb6624fb000000000000000000000000000000000000000000000003635c9adc5dea0000000000000000000000000000000000000000000000000000001bc16d674ec8000000000000000000000000000000000000000000000000000000000006b0a954a",
-    ],
-  },
 };
 
 /** The reference of all tasks, from their definitions, as Markdown, without outputs. */

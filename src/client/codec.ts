@@ -1,20 +1,18 @@
 import type { Buffer } from "node:buffer";
 
-import type { FunctionFragment, Interface } from "ethers";
+import type { Interface } from "ethers";
 
 import { LiquidityPool__factory } from "../bindings/factories/LiquidityPool__factory.js";
 import { Trading__factory } from "../bindings/factories/Trading__factory.js";
 import { UnderlyingAsset__factory } from "../bindings/factories/UnderlyingAsset__factory.js";
 import { VaultFactory__factory } from "../bindings/factories/VaultFactory__factory.js";
 import { Vault__factory } from "../bindings/factories/Vault__factory.js";
-import { assertInvariant, invalidArgument, vaultError } from "../errors.js";
+import { invalidArgument, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import {
   contractRoles,
   isEnumName,
   operationEntry,
-  targetsOf,
-  wireName,
 } from "../protocol/index.js";
 import type {
   AbiName,
@@ -224,16 +222,6 @@ function parseInputs(
       ? BigInt(parseEnum(unit, value, name))
       : parseUint256(value, name);
   });
-}
-
-export function fragmentOf(operation: OperationName): FunctionFragment {
-  const [target] = targetsOf(operation);
-  assertInvariant(target !== undefined, `${operation} names no contract`);
-  const { abi } = contractRoles[target.role];
-  const contractInterface: Interface = contractFactories[abi].createInterface();
-  const fragment = contractInterface.getFunction(wireName(operation));
-  assertInvariant(fragment !== null, `${abi} has no ${wireName(operation)}`);
-  return fragment;
 }
 
 /** A call with its answer, and what an error names. */

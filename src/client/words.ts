@@ -10,23 +10,6 @@ export function hexWord(value: bigint | number | string): string {
   return digits.padStart(2 * WORD, "0");
 }
 
-/** @param digits Hex, without 0x. */
-export function encodeBytes(digits: string): string {
-  const padded = Math.ceil(digits.length / 64) * 64;
-  return hexWord(digits.length / 2) + digits.padEnd(padded, "0");
-}
-
-/** Encodes a list of encoded dynamic values, twenty times as fast as ethers. */
-export function encodeList(items: readonly string[]): string {
-  let offset = 32 * items.length;
-  let offsets = "";
-  for (const item of items) {
-    offsets += hexWord(offset);
-    offset += item.length / 2;
-  }
-  return `${hexWord(32)}${hexWord(items.length)}${offsets}${items.join("")}`;
-}
-
 export function viewOf({ buffer, byteOffset, length }: Uint8Array): DataView {
   return new DataView(buffer, byteOffset, length);
 }

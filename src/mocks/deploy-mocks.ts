@@ -1,7 +1,6 @@
-import { createHash } from "node:crypto";
 import { resolve } from "node:path";
 
-import { ZeroAddress, dataSlice, keccak256 } from "ethers";
+import { ZeroAddress } from "ethers";
 
 import { checkOptions, option } from "../client/options.js";
 import type { OneOf, OptionsOf } from "../client/options.js";
@@ -11,21 +10,18 @@ import type { ContractAddresses } from "../client/addresses.js";
 import { isFailedReading, isNotConfigured } from "../client/failed-reading.js";
 import { notOneOf } from "../client/inputs.js";
 import { VaultClient } from "../client/vault-client.js";
-import { encodeBytes, encodeList, hexWord } from "../client/words.js";
 import { fallbackTo, invalidArgument } from "../errors.js";
 import {
   contractRoleNames,
   contractRoles,
   get,
   isContractRole,
-  operations,
   set,
   standaloneQueries,
 } from "../protocol/index.js";
-import type { ContractRole, VaultOrder } from "../protocol/index.js";
+import type { ContractRole } from "../protocol/index.js";
 import { oneChangeAtATime } from "../rpc/development-node.js";
 import type { Eip1193Provider } from "../rpc/eip1193.js";
-import { forgetCounts } from "./counted-failure.js";
 import { readFixture } from "./fixture.js";
 import { MockVaultHandle } from "./handle.js";
 import { addressesOf, requireMocks } from "./deployed-mocks.js";
@@ -44,7 +40,7 @@ import { asRecord } from "../json.js";
 import { sendScript, sendToMocks } from "./mock-sender.js";
 import { requireScenario, scenarios } from "./scenarios.js";
 import type { Scenario, ScenarioName } from "./scenarios.js";
-import { applyOverrides, callsForChanges, callsForOrders } from "./state.js";
+import { applyOverrides, callsForChanges } from "./state.js";
 import type { MockOverrides, MockState } from "./types.js";
 
 const scenarioOptions = {
@@ -195,61 +191,9 @@ async function load(
   const script = [
     ...contractRoleNames.map((role) => call(role, "reset")),
     call("vault", "setFactory", addresses.vaultFactory),
-    ...callsForChanges(state, overrides, { ...state, orders: undefined }),
-    ...(await recordOrders(vault, state.orders)),
+    ...callsForChanges(state, overrides, state),
   ].filter(({ role }) => roles.includes(role));
-  forgetCounts(vault, addresses, script);
   await sendScript(vault, addresses, script);
-}
-
-/** Orders in a page; `MockTrading` has the same number. */
-const PAGE = 16n;
-
-/**
- * Returns the calls that set orders. In process, they are written as code, for
- * `MockTrading.setRecording`: storing ten thousand takes minutes.
- */
-async function recordOrders(
-  vault: VaultClient,
-  orders: MockState["orders"],
-): Promise<readonly ScriptCall[]> {
-  if (orders.size === 0 || !isInProcess(vault)) {
-    return callsForOrders(orders);
-  }
-  const hash = createHash("sha256");
-  const pages = new Map<bigint, string>();
-  for (const number of new Set([...orders.keys()].map((id) => id / PAGE))) {
-    const page = Array.from({ length: Number(PAGE) }, (_, index) => {
-      const order = orders.get(number * PAGE + BigInt(index));
-      return encodeBytes(
-        order === undefined || order === null ? "" : encodeAnswer(order),
-      );
-    });
-    const code = `0x${encodeList(page)}`;
-    pages.set(number, code);
-    hash.update(`${number} ${code}`);
-  }
-  // The hash keeps the pages of two recordings apart.
-  const recording = hash.digest("hex");
-  for (const [number, code] of pages) {
-    const location = keccak256(`0x${recording}${hexWord(number)}`);
-    await vault.rpc.request("hardhat_setCode", [dataSlice(location, 12), code]);
-  }
-  const removed = [...orders].filter(([, order]) => order === null);
-  return [
-    ...callsForOrders(new Map(removed)),
-    call("trading", "setRecording", `0x${recording}`),
-  ];
-}
-
-const { outputs } = operations.getOrderInfo;
-
-function encodeAnswer(order: VaultOrder): string {
-  const words = outputs.map(({ name }) =>
-    hexWord(name === "exType" ? 32 * outputs.length : order[name]),
-  );
-  const text = Buffer.from(order.exType).toString("hex");
-  return words.join("") + encodeBytes(text);
 }
 
 async function chooseState(

@@ -28,18 +28,16 @@ export async function addressesOf(
   return Object.fromEntries(await Promise.all(located)) as MockAddresses;
 }
 
-/** The number of scripts that each mock has counted, without roles that are no mocks. */
-export type ScriptCounts = Map<ContractRole, bigint>;
-
 const MOCK_INFO_SELECTOR = id("mockInfo()").slice(0, 10);
 
+/** @returns The scripts that each mock has counted, without roles that are no mocks. */
 export async function countScripts(
   vault: VaultClient,
   addresses: MockAddresses,
   block: BlockId = "latest",
-): Promise<ScriptCounts> {
+): Promise<ReadonlyMap<ContractRole, bigint>> {
   const { from } = vault.readContext({});
-  const counts: ScriptCounts = new Map();
+  const counts = new Map<ContractRole, bigint>();
   await Promise.all(
     contractRoleNames.map(async (role) => {
       const info = await callContract(
@@ -68,9 +66,8 @@ export async function requireMocks(
   vault: VaultClient,
   addresses: MockAddresses,
   roles: readonly ContractRole[],
-  counts?: ScriptCounts,
 ): Promise<void> {
-  const known = counts ?? (await countScripts(vault, addresses));
+  const known = await countScripts(vault, addresses);
   for (const role of roles) {
     if (!known.has(role)) {
       throw vaultError("VAULT_NOT_A_MOCK", {

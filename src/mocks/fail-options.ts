@@ -16,16 +16,3 @@ export const conditionOptions = {
 
 /** The calls of an operation that fail. Default: every call. */
 export interface FailureCondition extends OptionsOf<typeof conditionOptions> {}
-
-export const failOptions = {
-  ...conditionOptions,
-  /**
-   * In process: ends the failure after this many requests of the connection that met it:
-   * calls, estimates of gas and transactions. A listing of several orders is not counted.
-   * Default: never.
-   */
-  times: option<number>(),
-};
-
-/** Options of `fail()`. */
-export interface FailOptions extends OptionsOf<typeof failOptions> {}

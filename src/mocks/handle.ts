@@ -9,11 +9,11 @@ import type {
   MockVaultFactory,
 } from "../bindings/index.js";
 import { withCallerStack } from "../caller-stack.js";
-import { parseCount, parseUint256, withAddress } from "../client/inputs.js";
+import { parseUint256, withAddress } from "../client/inputs.js";
 import { isEmptyOrder, isFailedOrder } from "../client/orders/types.js";
 import { checkValues } from "./values.js";
 import type { VaultClient } from "../client/vault-client.js";
-import { VaultError, fallbackTo, invalidArgument } from "../errors.js";
+import { VaultError, fallbackTo } from "../errors.js";
 import { asRecord } from "../json.js";
 import { byRole, get, operationEntry, set } from "../protocol/index.js";
 import type { OperationName, VaultOrder } from "../protocol/index.js";
@@ -21,13 +21,11 @@ import { oneChangeAtATime } from "../rpc/development-node.js";
 import { call, mockInterfaces, readClock, runnerOf } from "./mock-contracts.js";
 import type { ScriptCall } from "./mock-contracts.js";
 import { requireMocks } from "./deployed-mocks.js";
-import { hasHost, isInProcess } from "../host.js";
 import type { MockAddresses } from "./deployed-mocks.js";
 import { scenarios } from "./scenarios.js";
 import type { ScenarioName } from "./scenarios.js";
-import { endAfter, forgetCounts } from "./counted-failure.js";
 import { callsForFailure, checkTarget } from "./failure.js";
-import { sendPlan } from "./mock-sender.js";
+import { sendScript } from "./mock-sender.js";
 import {
   answers,
   applyOverrides,
@@ -37,10 +35,9 @@ import {
   orderFields,
   parseOrderKey,
 } from "./state.js";
-import { conditionOptions, failOptions } from "./fail-options.js";
+import { conditionOptions } from "./fail-options.js";
 import type {
   FailureCondition,
-  FailOptions,
   MockChanges,
   MockOrder,
   MockOverrides,
@@ -212,26 +209,13 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
   public async fail(
     operation: OperationName,
     reason: ScriptedReason = "scripted failure",
-    options: FailOptions = {},
+    options: FailureCondition = {},
   ): Promise<void> {
-    checkOptions("fail()", options, failOptions);
-    const { times, ...condition } = await withAddress(options);
-    parseCount(times, "times");
-    const { vault, addresses } = this;
-    if (times !== undefined && !isInProcess(vault)) {
-      throw invalidArgument(
-        "times",
-        "a revert undoes what a mock counts; only a network in process shows its requests",
-        "Omit it, and call succeed().",
-      );
-    }
-    const target = { operation, ...condition };
+    checkOptions("fail()", options, conditionOptions);
+    const target = { operation, ...(await withAddress(options)) };
     checkTarget(target, "fail()");
     const script = callsForFailure({ ...target, reason });
     await this.#script(() => script);
-    if (times !== undefined && hasHost(vault)) {
-      endAfter(vault, addresses, script, times);
-    }
   }
 
   /**
@@ -350,11 +334,10 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
     const { vault, addresses } = this;
     await withCallerStack(async () => {
       await oneChangeAtATime(vault.rpc, async () => {
-        await sendPlan(vault, addresses, async () => {
-          const script = await plan();
-          forgetCounts(vault, addresses, script);
-          return script;
-        });
+        const script = await plan();
+        const roles = script.map(({ role }) => role);
+        await requireMocks(vault, addresses, roles);
+        await sendScript(vault, addresses, script);
       });
     });
   }

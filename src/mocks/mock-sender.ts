@@ -16,9 +16,8 @@ import { waitForReceipt } from "../rpc/transactions.js";
 import type { Receipt } from "../rpc/transactions.js";
 import { call, mockInterfaces } from "./mock-contracts.js";
 import type { ScriptCall } from "./mock-contracts.js";
-import { requireMocks, countScripts } from "./deployed-mocks.js";
 import { hasHost, isInProcess } from "../host.js";
-import type { MockAddresses, ScriptCounts } from "./deployed-mocks.js";
+import type { MockAddresses } from "./deployed-mocks.js";
 
 /** A transaction that deploys a mock (without `to`) or runs a script. */
 interface MockTransaction {
@@ -91,84 +90,19 @@ const CALLS_PER_TRANSACTION = 40;
 /**
  * Makes calls in order; the mock that runs a script can call the others. In process it
  * writes their effect to the state, and mines no block.
- *
- * @param counts If given, each batch reverts if another process scripted one of its mocks
- * since, and waits for the one before. They are kept up to date.
  */
 export async function sendScript(
   vault: VaultClient,
   addresses: MockAddresses,
   script: readonly ScriptCall[],
-  counts?: ScriptCounts,
 ): Promise<void> {
   const starts = [...script.keys()].filter(
     (n) => n % CALLS_PER_TRANSACTION === 0,
   );
   const batches = starts.map((start) =>
-    script.slice(start, start + CALLS_PER_TRANSACTION),
+    encodeBatch(addresses, script.slice(start, start + CALLS_PER_TRANSACTION)),
   );
-  const send = isInProcess(vault) ? writeEffects : sendToMocks;
-  if (counts === undefined) {
-    await send(
-      vault,
-      batches.map((batch) => encodeBatch(addresses, batch)),
-    );
-    return;
-  }
-  for (const batch of batches) {
-    const roles = [...new Set(batch.map(({ role }) => role))];
-    const turns = roles.map((role) =>
-      call(role, "countScript", counts.get(role)),
-    );
-    await send(vault, [encodeBatch(addresses, [...turns, ...batch])]);
-    for (const role of roles) {
-      counts.set(role, (counts.get(role) ?? 0n) + 1n);
-    }
-  }
-}
-
-/** After this many attempts, no other process can be the cause. */
-const MOST_ATTEMPTS = 20;
-
-/**
- * Makes the calls of a plan, which may read what the mocks return now. If another process
- * scripted the same mocks meanwhile, it plans the calls again.
- */
-export async function sendPlan(
-  vault: VaultClient,
-  addresses: MockAddresses,
-  plan: () => readonly ScriptCall[] | Promise<readonly ScriptCall[]>,
-): Promise<void> {
-  for (let attempt = 1; ; attempt += 1) {
-    const counts = await countScripts(vault, addresses);
-    const script = await plan();
-    const roles = script.map(({ role }) => role);
-    await requireMocks(vault, addresses, roles, counts);
-    try {
-      await sendScript(vault, addresses, script, counts);
-      return;
-    } catch (error) {
-      const now = await countScripts(vault, addresses);
-      const isOvertaken =
-        roles.some((role) => now.get(role) !== counts.get(role)) ||
-        // Another process's transaction may not be mined yet.
-        /nonce too low|replacement transaction underpriced/iu.test(
-          String(error),
-        );
-      if (!isOvertaken || attempt === MOST_ATTEMPTS) {
-        throw error;
-      }
-    }
-  }
-}
-
-/** Writes the effect of a script to the state of a network in process. */
-export async function writeScript(
-  vault: VaultClient,
-  addresses: MockAddresses,
-  script: readonly ScriptCall[],
-): Promise<void> {
-  await writeEffects(vault, [encodeBatch(addresses, script)]);
+  await (isInProcess(vault) ? writeEffects : sendToMocks)(vault, batches);
 }
 
 /**
@@ -190,7 +124,7 @@ async function writeEffects(
       await rpc.request("hardhat_setCode", [address, code]);
     }
     if (writes.length === 0) {
-      // Nothing changes, or the call reverts: the trace does not show which.
+      // Each script changes its count, so the call reverts.
       const called = await rpc.requestOrRevert("eth_call", [request, "latest"]);
       if ("reverted" in called) {
         throw scriptFailed(rpc, called.reverted.text);
@@ -247,7 +181,11 @@ function encodeBatch(
   addresses: MockAddresses,
   batch: readonly ScriptCall[],
 ): MockTransaction {
-  const calls = batch.map(({ role, data }) => [addresses[role], data] as const);
+  // Counted, for assertions on a transaction of the same block.
+  const count = batch.slice(0, 1).map(({ role }) => call(role, "countScript"));
+  const calls = [...count, ...batch].map(
+    ({ role, data }) => [addresses[role], data] as const,
+  );
   const data = mockInterfaces.vault.encodeFunctionData("script", [calls]);
   return { to: calls[0]?.[0], data };
 }

@@ -11,7 +11,7 @@ import type {
 import type { MockTradingArtifact } from "./artifacts.js";
 import type { FailureCondition } from "./fail-options.js";
 
-export type { FailureCondition, FailOptions } from "./fail-options.js";
+export type { FailureCondition } from "./fail-options.js";
 
 /** An order for the mock; `contractType` and `state` take a number or a word. */
 export type MockOrder = Readonly<

@@ -14,7 +14,6 @@ import {
 } from "../../src/protocol/queries.js";
 import type { ReadOperationName } from "../../src/protocol/operations.js";
 import { captureTask } from "./capture.js";
-import { decodeTask } from "./decode.js";
 import { deployGuardTask } from "./deploy-guard.js";
 import { deployMocksTask } from "./deploy-mocks.js";
 import { doctorTask } from "./doctor.js";
@@ -99,7 +98,6 @@ const tasks = {
   request: requestTask,
   watch: watchTask,
   doctor: doctorTask,
-  decode: decodeTask,
 } as const;
 
 /** The name of a task, except those that read one operation. */

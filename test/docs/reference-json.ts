@@ -42,16 +42,11 @@ const isOfType = (value: unknown, { type, mayBeNull }: Row): boolean =>
 const results = ["Round", "Order", "Margins", "Pool"];
 const ofResult: Row = { type: "value", mayBeNull: true };
 
-const WORD = "1".padStart(64, "0");
 const beforeSettlement = [
   ...["funding-rate", "round", "order 1", "pools", "volume"],
   ...["margin-balance", "min-margin", "status", "doctor", "simulate"],
   "margins --max-volume 1 --apy 1 --end-time +7d --raw",
   ...["request queryVolume", "request settleAll"],
-  // A call with bytes behind its arguments, a panic, and an answer.
-  `decode 0xc138aa5f${WORD}deadbeef`,
-  `decode 0x4e487b71${WORD}`,
-  `decode 0x${WORD.repeat(10)}`,
   "orders --ids 1,9",
   ...["settle", "settle --assert", "settle --calldata", "settle --resume"],
   "settle --calldata --from 0x70997970C51812dc3A010C7d01b50e0d17dc79C8",

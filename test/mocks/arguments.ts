@@ -103,7 +103,7 @@ describe("arguments of mocks", () => {
     ),
     // It would be every order.
     ["fail", ["getOrderInfo", "no", { orderID: null }], INTEGER, "orderID"],
-    ["fail", ["queryVolume", "no", { times: 0 }], ARGUMENT, "times"],
+    ["fail", ["queryVolume", "no", { times: 1 }], ARGUMENT, "fail()"],
     ["fail", ["queryVolume", { data: "" }], ARGUMENT, "The reason to revert"],
     // What a settlement writes.
     ["startNextRound", [{ settledPrice: 1n }], ARGUMENT, "round"],

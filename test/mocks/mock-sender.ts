@@ -15,7 +15,6 @@ import type { TestNode } from "../helpers/every-node.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { fetchProvider } from "../helpers/fetch-provider.js";
 import { connectTo, createTestHre } from "../helpers/hre.js";
-import { recordCalls } from "../helpers/recording-node.js";
 
 for (const { name, start } of differentNodes) {
   describe(`mocks - scripting on ${name}`, () => {
@@ -146,46 +145,4 @@ describe("mocks - scripting", () => {
       expect(details).to.include({ problem });
     }
   });
-
-  it("set() of two mocks retries when another process scripts one of them meanwhile", async () => {
-    const other = await deployMocks(vault.provider);
-    let isFirst = true;
-    const contended = recordCalls(vault.provider, async (method) => {
-      if (method === "eth_sendTransaction" && isFirst) {
-        isFirst = false;
-        await other.set({ marginBalance: { xMarginAmount: 7n } });
-      }
-    });
-    const handle = await connectMocks(contended, other.addresses);
-    await handle.set({ volume: 5n, fundingFeeRate: { put: 6n } });
-    expect(await other.vault.snapshot()).to.deep.nested.include({
-      ...{ volume: 5n, "fundingFeeRate.put": 6n },
-      "marginBalance.xMarginAmount": 7n,
-    });
-  });
-
-  for (const [refusal, times] of [
-    ["nonce too low", 2],
-    ["replacement transaction underpriced", 2],
-    ["nonce too low", 20],
-  ] as const) {
-    it(`set() retries at "${refusal}", at most twenty times: ${times}`, async () => {
-      const { addresses } = await deployMocks(vault.provider);
-      let refusals: number = times;
-      const contended = recordCalls(vault.provider, (method) => {
-        if (method === "eth_sendTransaction" && refusals > 0) {
-          refusals -= 1;
-          throw Object.assign(new Error(refusal), { code: -32003 });
-        }
-      });
-      const handle = await connectMocks(contended, addresses);
-      const done = handle.set({ volume: 5n });
-      if (times === 20) {
-        await expectVaultError(done, "VAULT_RPC_ERROR");
-      } else {
-        await done;
-        expect(await handle.vault.queryVolume()).to.equal(5n);
-      }
-    });
-  }
 });

@@ -25,7 +25,7 @@ const changes = ({ task, args }: TaskRun): boolean =>
 /** Every task that sends requests, and changes nothing. */
 const reading = everyTaskRun().filter(
   (run) =>
-    !/^(?:request|decode)$/u.test(run.task) &&
+    run.task !== "request" &&
     !changes(run) &&
     (isFull || run.args["fork"] !== true),
 );

@@ -15,8 +15,6 @@ import { showOnScreen } from "../helpers/terminal.js";
 
 /** 21 November 2026. */
 const GENESIS_SECONDS = 1_795_219_200;
-/** A call of getOrderInfo. */
-const CALL = `0xd311636b${"5".padStart(64, "0")}`;
 const TRADING = "0xCf7Ed3AccA5a467e9e704C703E8D87F634fB0Fc9";
 
 const standaloneTasks = new Set(
@@ -32,7 +30,6 @@ const commands: Readonly<Record<string, string>> = {
   orders: "orders --ids 1-9",
   margins: "margins --max-volume 1000 --apy 12.5 --end-time +7d",
   request: `request getOrderInfo 3 --at trading=${TRADING}`,
-  decode: `decode ${CALL}`,
   doctor: "doctor",
   capture: "capture --ids 1-3 --out fixture.json",
   report: "report --out report.html",

@@ -76,8 +76,8 @@ describe("running a task", () => {
   for (const [title, thrown, code, text] of [
     [
       "an error of ours",
-      vaultError("VAULT_NOT_DECODABLE", { problem: "x", remedy: "y" }),
-      ...(["VAULT_NOT_DECODABLE", "cannot be decoded: x"] as const),
+      vaultError("VAULT_INVALID_FIXTURE", { file: "x", problem: "y" }),
+      ...(["VAULT_INVALID_FIXTURE", "y"] as const),
     ],
     [
       "an error of a plugin",
