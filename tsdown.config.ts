@@ -52,7 +52,6 @@ export default defineConfig({
         chunk(
           "on-demand",
           "src/plugin/on-demand.ts",
-          "src/mocks/load-build-info.ts",
           "tasks/load-log-update.ts",
         ),
         chunk("factories", "src/bindings/factories/!(Mock*|index).ts"),

@@ -27,6 +27,7 @@ export type {
   DisplaySettings,
 } from "./protocol/index.js";
 export type {
+  AssertedVault,
   CallArguments,
   ExpectedReadings,
   ExpectedSettlement,

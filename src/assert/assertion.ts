@@ -1,8 +1,12 @@
-import { addFrames } from "../caller-stack.js";
 import { inspect } from "node:util";
 
+import { addFrames } from "../caller-stack.js";
 import { VaultClient } from "../client/vault-client.js";
+import { asRecord } from "../json.js";
 import type { VaultRound } from "../protocol/index.js";
+
+/** A vault, or `hre.vault`, whose `connect()` resolves to one. */
+export type AssertedVault = VaultClient | { connect(): Promise<VaultClient> };
 
 export interface Verdict {
   readonly pass: boolean;
@@ -56,13 +60,27 @@ export async function assertVerdict(
   return found;
 }
 
-export function requireVault(value: unknown): VaultClient {
-  if (value instanceof VaultClient) {
-    return value;
+export async function requireVault(value: unknown): Promise<VaultClient> {
+  const isVaultLike = typeof asRecord(value)["queryVolume"] === "function";
+  const vault = isVaultLike && isLazy(value) ? await value.connect() : value;
+  if (vault instanceof VaultClient) {
+    return vault;
   }
   throw new NoVerdict(
-    `a vault is needed (connection.vault, mocks.vault or await hre.vault.connect()), got ${inspect(value)}`,
+    isVaultLike
+      ? "this vault is of another copy of hardhat-vault: install one version for all (npm ls hardhat-vault)"
+      : `a vault is needed (connection.vault, mocks.vault or hre.vault), got ${describe(value)}`,
   );
+}
+
+function isLazy(value: unknown): value is Exclude<AssertedVault, VaultClient> {
+  return typeof asRecord(value)["connect"] === "function";
+}
+
+/** Shows a value in one short line. */
+export function describe(value: unknown): string {
+  const text = inspect(value, { depth: 0, breakLength: Infinity });
+  return text.length > 120 ? `${text.slice(0, 120)}…` : text;
 }
 
 /**
@@ -75,6 +93,6 @@ export function requireExpected(
   needed: string,
 ): asserts value is object {
   if (Object.prototype.toString.call(value) !== "[object Object]") {
-    throw new NoVerdict(`${needed} is needed, got ${inspect(value)}`);
+    throw new NoVerdict(`${needed} is needed, got ${describe(value)}`);
   }
 }

@@ -18,7 +18,7 @@ export type Check = (
 export const checks = {
   settleRound: async (transaction, _, vault) =>
     await checkSettlement(vault, transaction),
-  settledRound: async (vault) => await checkSettledRound(vault),
+  roundSettled: async (vault) => await checkSettledRound(vault),
   changeReadings: async (transaction, negated, vault, expected) =>
     await checkReadings(vault, transaction, expected, negated),
   calledVault: async (transaction, _, operation, args, vault) =>

@@ -5,20 +5,24 @@
  * @module hardhat-vault/assert
  */
 import { AssertionError } from "node:assert";
-import { inspect } from "node:util";
 
-import type { VaultClient } from "../client/vault-client.js";
 import type { VaultErrorCode } from "../errors.js";
 import type { OperationName } from "../protocol/index.js";
 import { keysOf } from "../protocol/keys-of.js";
-import { NoVerdict, assertVerdict, requireExpected } from "./assertion.js";
-import type { Verdict } from "./assertion.js";
+import {
+  NoVerdict,
+  assertVerdict,
+  describe,
+  requireExpected,
+} from "./assertion.js";
+import type { AssertedVault, Verdict } from "./assertion.js";
 import type { ExpectedReadings } from "./change-readings.js";
 import { checks, settledValues } from "./checks.js";
 import type { ExpectedVaultError } from "./rejection.js";
 import { checkSettledWith } from "./settled-round.js";
 import type { CallArguments } from "./vault-calls.js";
 
+export type { AssertedVault } from "./assertion.js";
 export type { ExpectedVaultError } from "./rejection.js";
 export type { CallArguments } from "./vault-calls.js";
 export type { ExpectedReadings, ExpectedValue } from "./change-readings.js";
@@ -48,7 +52,7 @@ export interface ExpectedSettlement {
  * ```
  */
 export async function settlesRound(
-  vault: VaultClient,
+  vault: AssertedVault,
   transaction: unknown,
   expected: ExpectedSettlement = {},
 ): Promise<void> {
@@ -68,11 +72,11 @@ export async function settlesRound(
  * ```
  */
 export async function roundSettled(
-  vault: VaultClient,
+  vault: AssertedVault,
   expected: ExpectedSettlement = {},
 ): Promise<void> {
   await assertCheck(
-    checkWith(checks.settledRound(vault), expected),
+    checkWith(checks.roundSettled(vault), expected),
     vault,
     roundSettled,
   );
@@ -95,7 +99,7 @@ export async function roundSettled(
  * ```
  */
 export async function changesReadings(
-  vault: VaultClient,
+  vault: AssertedVault,
   transaction: unknown,
   expected?: ExpectedReadings,
 ): Promise<void> {
@@ -120,7 +124,7 @@ export async function changesReadings(
  * ```
  */
 export async function callsVault<Name extends OperationName>(
-  vault: VaultClient,
+  vault: AssertedVault,
   transaction: unknown,
   operation: Name,
   args?: CallArguments<Name>,
@@ -165,7 +169,7 @@ async function checkWith(
     const known = keysOf(settledValues).find((name) => name === key);
     if (known === undefined) {
       throw new NoVerdict(
-        `there is no ${inspect(key)} of a settlement to expect; there are ${keysOf(settledValues).join(", ")}`,
+        `there is no ${describe(key)} of a settlement to expect; there are ${keysOf(settledValues).join(", ")}`,
       );
     }
     // Undefined is refused, too: it comes of a value that the test did not find.

@@ -1,10 +1,8 @@
-import { inspect } from "node:util";
-
 import { checkOptions, option } from "../client/options.js";
 import type { OptionsOf } from "../client/options.js";
 import { VaultError, isErrorCode } from "../errors.js";
 import { asRecord } from "../json.js";
-import { NoVerdict, requireExpected } from "./assertion.js";
+import { NoVerdict, describe, requireExpected } from "./assertion.js";
 import type { Verdict } from "./assertion.js";
 
 const expectedOptions = {
@@ -31,7 +29,7 @@ export async function checkRejection(
   const details = asRecord(expected)["details"] ?? {};
   requireExpected(details, "an object with the values of details");
   if (typeof code !== "string" || !isErrorCode(code)) {
-    throw new NoVerdict(`there is no error code ${inspect(code)}`);
+    throw new NoVerdict(`there is no error code ${describe(code)}`);
   }
   if (outcome === undefined) {
     return {
@@ -45,7 +43,7 @@ export async function checkRejection(
       pass: false,
       // A bug of the test is no rejection with another code.
       isUndecided: true,
-      message: `expected a VaultError with code ${code}, got ${inspect(thrown)}`,
+      message: `expected a VaultError with code ${code}, got ${describe(thrown)}`,
     };
   }
   const problems = Object.entries(details).flatMap(([name, value]) => {
@@ -55,7 +53,7 @@ export async function checkRejection(
     }
     return String(found) === String(value)
       ? []
-      : `details.${name} is ${inspect(found)}, not ${inspect(value)}`;
+      : `details.${name} is ${describe(found)}, not ${describe(value)}`;
   });
   const isOther = thrown.code !== code;
   const pass = !isOther && problems.length === 0;
@@ -79,7 +77,7 @@ async function settle(
     typeof asRecord(work)["then"] !== "function"
   ) {
     throw new NoVerdict(
-      `a promise, or a function that returns one, is needed, got ${inspect(work)}`,
+      `a promise, or a function that returns one, is needed, got ${describe(work)}`,
     );
   }
   try {

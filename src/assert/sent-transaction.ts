@@ -1,5 +1,3 @@
-import { inspect } from "node:util";
-
 import { ZeroAddress, isHexString } from "ethers";
 
 import type { ReadOptions } from "../client/reader.js";
@@ -18,7 +16,7 @@ import {
 import type { Receipt } from "../rpc/transactions.js";
 import { addressesOf, countScripts } from "../mocks/deployed-mocks.js";
 import { quoteForeignText } from "../redact.js";
-import { NoVerdict, requireVault } from "./assertion.js";
+import { NoVerdict, describe, requireVault } from "./assertion.js";
 
 /** Time until a node has a transaction. */
 const UNKNOWN_LIMIT_MS = 1_000;
@@ -43,7 +41,7 @@ export async function readAroundTransaction<Value>(
 > {
   // Comes first: a rejected promise must not stay unhandled.
   const sent = await transaction;
-  const client = requireVault(vault);
+  const client = await requireVault(vault);
   const hash = hashOf(sent);
   if (typeof hash === "object") {
     return hash;
@@ -102,7 +100,13 @@ async function requireUnchangedMocks(
 }
 
 export function hashOf(subject: unknown): Hex | Idle {
-  const { hash = subject, hashes, status, reason } = asRecord(subject);
+  const { transactionHash, hashes, status, reason, ...given } =
+    asRecord(subject);
+  // viem's receipt has its hash, and a status of its own.
+  if (isHexString(transactionHash, 32)) {
+    return transactionHash;
+  }
+  const { hash = subject } = given;
   if (status === "nothing-to-do") {
     const isSent = Array.isArray(hashes) && hashes.length > 0;
     const why = quoteForeignText(String(reason));
@@ -119,7 +123,7 @@ export function hashOf(subject: unknown): Hex | Idle {
   }
   if (!isHexString(hash, 32)) {
     throw new NoVerdict(
-      `expected a transaction, its hash or a settlement, got ${inspect(subject)}`,
+      `expected a transaction, its hash or a settlement, got ${describe(subject)}`,
     );
   }
   return hash;

@@ -45,7 +45,7 @@ export async function checkSettlement(
 }
 
 export async function checkSettledRound(vault: unknown): Promise<Verdict> {
-  const round = await requireVault(vault).getLatestRoundInfo();
+  const round = await (await requireVault(vault)).getLatestRoundInfo();
   const [wanted, found] = round.settled
     ? ["not to be settled", "it is"]
     : ["to be settled", "it is not"];

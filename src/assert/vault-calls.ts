@@ -1,5 +1,3 @@
-import { inspect } from "node:util";
-
 import { encodeCall } from "../client/codec.js";
 import type { VaultClient } from "../client/vault-client.js";
 import { GIVEN_PROVIDER } from "../errors.js";
@@ -22,7 +20,7 @@ import type { Hex } from "../protocol/index.js";
 import { RpcClient } from "../rpc/rpc-client.js";
 import { framesOf, traceTransaction } from "../rpc/traces.js";
 import type { CallFrame } from "../rpc/traces.js";
-import { NoVerdict, requireVault } from "./assertion.js";
+import { NoVerdict, describe, requireVault } from "./assertion.js";
 import type { Verdict } from "./assertion.js";
 import { hashOf, requireReceipt } from "./sent-transaction.js";
 
@@ -47,10 +45,10 @@ export async function checkCalled(
   const sent = await transaction;
   if (typeof operation !== "string" || !isOperationName(operation)) {
     throw new NoVerdict(
-      `there is no operation ${inspect(operation)}; there are ${operationNames.join(", ")}`,
+      `there is no operation ${describe(operation)}; there are ${operationNames.join(", ")}`,
     );
   }
-  const client = vault === undefined ? undefined : requireVault(vault);
+  const client = vault === undefined ? undefined : await requireVault(vault);
   const wanted = await expectedCall(operation, args, client);
   const hash = hashOf(sent);
   if (typeof hash === "object") {
@@ -60,24 +58,38 @@ export async function checkCalled(
     };
   }
   const calls = await traceCalls(client?.rpc ?? rpcOf(sent), hash);
-  const { selector } = operationEntry(operation);
-  const ofOperation = calls.filter(({ input }) => input.startsWith(selector));
-  const pass = ofOperation.some(
-    ({ to, input }) =>
-      input.startsWith(wanted.data) && (wanted.to?.includes(to) ?? true),
-  );
+  const made = calls.flatMap(({ to, input }) => {
+    const name = operationNames.find((each) =>
+      input.startsWith(operationEntry(each).selector),
+    );
+    return name === undefined
+      ? []
+      : {
+          name,
+          isWanted:
+            input.startsWith(wanted.data) && wanted.to?.includes(to) !== false,
+          text: `\n  ${showCall(name, input)} of ${to}`,
+        };
+  });
+  const pass = made.some(({ isWanted }) => isWanted);
+  // Of the operation, if it was called; else all that were.
+  const same = made.filter(({ name }) => name === operation);
+  const list = (same.length > 0 ? same : made)
+    .slice(0, MOST_CALLS)
+    .map(({ text }) => text)
+    .join("");
   const shown =
     args === undefined ? operation : showCall(operation, wanted.data);
-  const made = ofOperation.map(
-    ({ to, input }) => `\n  ${showCall(operation, input)} of ${to}`,
-  );
   return {
     pass,
     message: pass
-      ? `expected transaction ${hash} not to call ${shown}, but it did:${made.join("")}`
-      : `expected transaction ${hash} to call ${shown}${wanted.to === undefined ? "" : ` of ${wanted.to.join(" or ")}`}, but ${made.length === 0 ? `it did not call ${operation}` : `it called:${made.join("")}`}`,
+      ? `expected transaction ${hash} not to call ${shown}, but it did:${list}`
+      : `expected transaction ${hash} to call ${shown}${wanted.to === undefined ? "" : ` of ${wanted.to.join(" or ")}`}, but ${list === "" ? "it called no operation of a vault" : `it called:${list}`}`,
   };
 }
+
+/** Calls that a message lists. */
+const MOST_CALLS = 10;
 
 async function expectedCall(
   operation: OperationName,
@@ -90,7 +102,7 @@ async function expectedCall(
   const { selector, target } = operationEntry(operation);
   if (args !== undefined && !Array.isArray(args)) {
     throw new NoVerdict(
-      `a list of the arguments of ${operation} is needed, got ${inspect(args)}`,
+      `a list of the arguments of ${operation} is needed, got ${describe(args)}`,
     );
   }
   if (args !== undefined && vault === undefined && typeof target === "object") {

@@ -1,7 +1,7 @@
+import type { AssertedVault } from "../assert/assertion.js";
 import type { ExpectedReadings } from "../assert/change-readings.js";
 import type { ExpectedVaultError } from "../assert/rejection.js";
 import type { CallArguments } from "../assert/vault-calls.js";
-import type { VaultClient } from "../client/vault-client.js";
 import type { VaultErrorCode } from "../errors.js";
 import type { OperationName } from "../protocol/index.js";
 
@@ -18,15 +18,15 @@ declare global {
        * The subject is a transaction, its hash, the result of `settleAll()`, or a promise
        * of one of these. A rejected promise or a reverted transaction fails, with `.not` too.
        *
-       * @param vault `connection.vault`, or the `vault` of mocks.
+       * @param vault `connection.vault`, the `vault` of mocks, or `hre.vault`.
        * @example
        * const price = 2_000n * 10n ** 18n;
        * await expect(vault.settleAll()).to.settleRound(vault).withPrice(price);
        */
-      settleRound(vault: VaultClient): SettledRoundAssertion;
+      settleRound(vault: AssertedVault): SettledRoundAssertion;
 
       /** Asserts that the latest round of a vault is settled. `await` it. */
-      settledRound(): SettledRoundAssertion;
+      roundSettled(): SettledRoundAssertion;
 
       /**
        * Asserts that a transaction changed readings, from the block before it to its own.
@@ -42,7 +42,7 @@ declare global {
        * });
        */
       changeReadings(
-        vault: VaultClient,
+        vault: AssertedVault,
         expected?: ExpectedReadings,
       ): VaultAssertion;
 
@@ -62,7 +62,7 @@ declare global {
       calledVault<Name extends OperationName>(
         operation: Name,
         args?: CallArguments<Name>,
-        vault?: VaultClient,
+        vault?: AssertedVault,
       ): VaultAssertion;
 
       /**

@@ -7,7 +7,6 @@ import { checks, settledValues } from "../assert/checks.js";
 import type { Check } from "../assert/checks.js";
 import { checkSettledWith } from "../assert/settled-round.js";
 import { keysOf } from "../protocol/keys-of.js";
-import { PendingCheck, UncalledMatcher } from "./forgotten.js";
 
 // Derived from `use`, so that the declarations import Chai's types for consumers.
 type ChaiPlugin = Parameters<typeof use>[0];
@@ -16,8 +15,6 @@ type ChaiPlugin = Parameters<typeof use>[0];
 const PREVIOUS_MATCHER = "previousMatcherName";
 /** Flag that holds the {@link PendingCheck} of an assertion. */
 const PENDING_CHECK = "hardhatVaultPendingCheck";
-/** Flag that holds the {@link UncalledMatcher} of the matcher that was named last. */
-const UNCALLED = "hardhatVaultUncalled";
 
 /** Copy of the flags when a matcher is called: a later `.not` changes them. */
 interface MatcherContext {
@@ -29,8 +26,41 @@ interface MatcherContext {
 
 const matchers: Readonly<Record<keyof Chai.VaultMatchers, Check>> = checks;
 
+/**
+ * The check of an assertion. A failure that nobody awaits ends the run: Hardhat's Mocha
+ * prints a hint for a rejected promise, and passes.
+ */
+class PendingCheck {
+  #isAwaited = false;
+
+  public constructor(private readonly found: Promise<Verdict>) {
+    found.catch((error: unknown) => {
+      // As late as Node.js reports a rejected promise.
+      setImmediate(() => {
+        if (!this.#isAwaited) {
+          throw error;
+        }
+      });
+    });
+  }
+
+  /** The check, which is awaited from now on. */
+  public async take(): Promise<Verdict> {
+    this.#isAwaited = true;
+    return await this.found;
+  }
+
+  /** The methods of a promise, for an assertion. */
+  public asPromise(): Omit<Promise<Verdict>, typeof Symbol.toStringTag> {
+    return {
+      then: async (...handlers) => await this.take().then(...handlers),
+      catch: async (handler) => await this.take().catch(handler),
+      finally: async (handler) => await this.take().finally(handler),
+    };
+  }
+}
+
 export const vaultMatchers: ChaiPlugin = (chai, utils) => {
-  // Chainable, because of those Chai calls a function when they are named.
   const addMethod = (
     name: string,
     check: (
@@ -38,16 +68,12 @@ export const vaultMatchers: ChaiPlugin = (chai, utils) => {
       ...args: readonly unknown[]
     ) => Promise<Verdict>,
   ): void => {
-    utils.addChainableMethod(
+    utils.addMethod(
       chai.Assertion.prototype,
       name,
       function (this: object, ...args: readonly unknown[]): object {
         // Flags are typed any.
         const flag = (key: string): unknown => utils.flag(this, key);
-        const uncalled = flag(UNCALLED);
-        if (uncalled instanceof UncalledMatcher) {
-          uncalled.isCalled = true;
-        }
         const prefix = flag("message");
         const context = {
           subject: flag("object"),
@@ -65,25 +91,10 @@ export const vaultMatchers: ChaiPlugin = (chai, utils) => {
             ),
           context.negated,
         );
-        const pending = new PendingCheck(found, name);
+        const pending = new PendingCheck(found);
         utils.flag(this, PREVIOUS_MATCHER, name);
         utils.flag(this, PENDING_CHECK, pending);
-        // Makes the assertion awaitable.
-        return pending.throughWords(
-          Object.assign(this, pending.asPromise()),
-          chai.Assertion,
-        );
-      },
-      function (this: object): void {
-        const uncalled = new UncalledMatcher(
-          new chai.AssertionError(
-            `.${name} is a function: write .${name}(), else nothing is checked`,
-          ),
-          utils.flag(this, "object"),
-        );
-        utils.flag(this, UNCALLED, uncalled);
-        // An `await` of the function finds it here.
-        Object.assign(this, { then: uncalled.reject });
+        return Object.assign(this, pending.asPromise());
       },
     );
   };
@@ -119,7 +130,7 @@ export const vaultMatchers: ChaiPlugin = (chai, utils) => {
       }
       if (found?.round === undefined) {
         throw new NoVerdict(
-          `.${name}() must follow .settleRound() or .settledRound()`,
+          `.${name}() must follow .settleRound() or .roundSettled()`,
         );
       }
       return checkSettledWith(found, settledValues[value], expected);

@@ -49,9 +49,10 @@ export function parseAddress(
 /** An address, or a signer of ethers or an account of viem. */
 export type AddressLike = string | { readonly address: string };
 
-/** An account: its address, or whatever has one, as signers and contracts of ethers. */
+/** An account: its address, or whatever has one, as signers and contracts of ethers, and clients of viem. */
 export type AccountLike =
   | AddressLike
+  | { readonly account: { readonly address: string } }
   | { getAddress(): Promise<string> | string };
 
 /** Replaces the sender by its address if only `getAddress()` has it. */
@@ -69,12 +70,8 @@ export async function withAddress<
 }
 
 export function parseAccount(value: unknown, where: string): Address {
-  return parseAddress(
-    typeof value === "object" && value !== null && "address" in value
-      ? value.address
-      : value,
-    where,
-  );
+  const { account, address = asRecord(account)["address"] } = asRecord(value);
+  return parseAddress(address ?? value, where);
 }
 
 /** Bytes of an address. */

@@ -20,7 +20,6 @@ import {
   MockVaultFactoryArtifact,
 } from "./artifacts.js";
 import type { MockAddresses } from "./deployed-mocks.js";
-import { loadBuildInfo } from "./load-build-info.js";
 
 export const mockArtifacts = {
   underlyingAsset: MockUnderlyingAssetArtifact,
@@ -96,11 +95,16 @@ async function nameInStacks({
 }: VaultHost): Promise<void> {
   // Not in the provider's interface; `hardhat node` calls it after a compilation.
   const { addCompilationResult: add } = asRecord(provider);
-  if (typeof add !== "function" || known.has(context.artifacts)) {
+  if (
+    typeof add !== "function" ||
+    known.has(context.artifacts) ||
+    // For --gas-stats, Hardhat would measure every contract that it can name.
+    (await context.hooks.hasHandlers("network", "onGasMeasurement"))
+  ) {
     return;
   }
   known.add(context.artifacts);
-  const { buildInfo } = await loadBuildInfo();
+  const { buildInfo } = await import("./build-info.js");
   const { solcVersion, input, output } = asRecord(
     JSON.parse(
       brotliDecompressSync(Buffer.from(buildInfo, "base64")).toString("utf8"),

@@ -36,7 +36,25 @@ const undecidable: ReadonlyArray<
     async ({ setVolume }) => ({
       ...{ vault: { address: "0x12" }, sent: await setVolume(1n) },
     }),
-    /^a vault is needed \(connection\.vault, mocks\.vault or await hre\.vault\.connect\(\)\), got \{ address: '0x12' \}$/u,
+    /^a vault is needed \(connection\.vault, mocks\.vault or hre\.vault\), got \{ address: '0x12' \}$/u,
+  ],
+  [
+    "a vault of another copy of the package",
+    async ({ setVolume }) => ({
+      vault: { queryVolume: async () => await Promise.resolve(1n) },
+      sent: await setVolume(1n),
+    }),
+    /^this vault is of another copy of hardhat-vault: install one version for all \(npm ls hardhat-vault\)$/u,
+  ],
+  [
+    "an object with much in it",
+    async () =>
+      await Promise.resolve({
+        sent: Object.fromEntries(
+          Array.from({ length: 99 }, (_, n) => [`key${n}`, n]),
+        ),
+      }),
+    /^expected a transaction, its hash or a settlement, got \{ key0: 0, .{100,120}…$/u,
   ],
   [
     "a settlement that was refused",
@@ -143,6 +161,15 @@ describe("the transaction of an assertion", () => {
       }
     });
   }
+
+  it("settlesRound() takes the receipt of viem, which has a status of its own", async () => {
+    const { vault, settle } = round();
+    const { hash: transactionHash } = await settle();
+    const receipt = { transactionHash, status: "success", blockNumber: 5n };
+    await settlesRound(vault, receipt, { amount: AMOUNT });
+    const reverted = { ...receipt, status: "reverted" };
+    await settlesRound(vault, reverted, { amount: AMOUNT });
+  });
 
   it("settlesRound() escapes why a settlement that was sent settled nothing", async () => {
     const sent = {

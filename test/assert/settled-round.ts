@@ -102,9 +102,9 @@ describe("settlesRound() and roundSettled()", () => {
     });
   }
 
-  it("roundSettled() fails for an open round, and .not.settledRound() for a settled one", async () => {
+  it("roundSettled() fails for an open round, and .not.roundSettled() for a settled one", async () => {
     const { vault, settle } = round();
-    await expect(vault).to.not.have.settledRound();
+    await expect(vault).to.not.have.roundSettled();
     const open = await failureOf(roundSettled(vault, { amount: 77n }));
     expect(open.message).to.match(
       /latest round to be settled, but it is not \(the round from .* with strike price 1,900/u,
@@ -116,7 +116,7 @@ describe("settlesRound() and roundSettled()", () => {
     });
     await settle();
     const { message } = await failureOf(
-      expect(vault).to.not.have.settledRound(),
+      expect(vault).to.not.have.roundSettled(),
     );
     expect(message).to.match(
       /latest round not to be settled, but it is \(the/u,

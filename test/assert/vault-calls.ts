@@ -65,7 +65,7 @@ describe("callsVault() and .calledVault()", () => {
     for (const [assertion, message] of [
       [
         () => expect(sent).to.have.calledVault("settleAll"),
-        `${begins} to call settleAll, but it did not call settleAll`,
+        `${begins} to call settleAll, but it called:\n  ${found}`,
       ],
       [
         () => expect(sent).to.not.have.calledVault("calMargins"),
@@ -164,7 +164,7 @@ describe("callsVault() and .calledVault()", () => {
     }));
     const client = new VaultClient(node, { vault: VAULT });
     const { message } = await failureOf(callsVault(client, hash, "settleAll"));
-    expect(message).to.contain("but it did not call settleAll");
+    expect(message).to.contain("but it called no operation of a vault");
     expect(node.pool).to.deep.equal([]);
   });
 

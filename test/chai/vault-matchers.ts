@@ -1,3 +1,5 @@
+import { setImmediate } from "node:timers/promises";
+
 import hardhatChaiMatchers from "@nomicfoundation/hardhat-ethers-chai-matchers";
 import { expect, util } from "chai";
 
@@ -16,14 +18,14 @@ import type { OpenRound } from "../helpers/open-round.js";
 describe("matchers of hardhat-vault/chai", () => {
   const round = useOpenRound();
 
-  it("settleRound and settledRound pass with the price and the amount, in any order", async () => {
+  it("settleRound and roundSettled pass with the price and the amount, in any order", async () => {
     const { vault, settle } = round();
     await expect(settle())
       .to.settleRound(vault)
       .withPrice(PRICE)
       .withAmount(77);
     await expect(vault)
-      .to.have.settledRound()
+      .to.have.roundSettled()
       .withAmount(AMOUNT)
       .withPrice(PRICE);
   });
@@ -44,7 +46,7 @@ describe("matchers of hardhat-vault/chai", () => {
     [
       "the round before its amount",
       ({ vault }: OpenRound) =>
-        expect(vault).to.have.settledRound().withAmount(77n),
+        expect(vault).to.have.roundSettled().withAmount(77n),
       /round to be settled, but it is not/u,
     ],
     [
@@ -71,7 +73,7 @@ describe("matchers of hardhat-vault/chai", () => {
           expect(setVolume(1n)).to.changeReadings(vault),
           ...(["withAmount", 1n] as const),
         ),
-      /^\.withAmount\(\) must follow \.settleRound\(\) or \.settledRound\(\)$/u,
+      /^\.withAmount\(\) must follow \.settleRound\(\) or \.roundSettled\(\)$/u,
     ],
   ] as const) {
     it(`a chain fails by ${title}`, async () => {
@@ -100,7 +102,7 @@ describe("matchers of hardhat-vault/chai", () => {
   it("a message of the test comes first in a failure", async () => {
     const { vault } = round();
     const { message } = await failureOf(
-      expect(vault, "round 2").to.have.settledRound(),
+      expect(vault, "round 2").to.have.roundSettled(),
     );
     expect(message).to.match(/^round 2: expected /u);
   });
@@ -148,5 +150,40 @@ describe("matchers of hardhat-vault/chai", () => {
       await expect(vault.queryVolume()).to.be.revertedWith("closed");
     }, "VAULT_CALL_REVERTED");
     await connection.close();
+  });
+
+  it("a matcher that fails and is not awaited throws where no test can miss it", async () => {
+    const event = "uncaughtException";
+    const listeners = process.listeners(event);
+    process.removeAllListeners(event);
+    const thrown = new Promise((resolve) => {
+      process.once(event, resolve);
+    });
+    const none = Promise.reject(new Error("never sent"));
+    // oxlint-disable-next-line typescript/no-floating-promises -- as a careless test does
+    expect(none).to.settleRound(round().vault);
+    expect(String(await thrown)).to.contain("never sent");
+    for (const listener of listeners) {
+      process.on(event, listener);
+    }
+  });
+
+  it("a matcher that follows one that fails leaves no rejected promise", async () => {
+    const { message } = await failureOf(
+      // @ts-expect-error -- a vault is asserted
+      expect(1).to.settleRound(undefined).and.to.changeReadings(undefined),
+    );
+    expect(message).to.contain("cannot be chained after settleRound");
+    // Node.js reports a rejection without a handler at the end of a turn.
+    await setImmediate();
+  });
+
+  it("roundSettled and settleRound take hre.vault", async () => {
+    const hre = await createTestHre();
+    await hre.vault.deployMocks();
+    const sent = hre.vault.settleAll();
+    await expect(sent).to.settleRound(hre.vault);
+    await expect(hre.vault).to.have.roundSettled();
+    await (await hre.vault.connect()).connection.close();
   });
 });

@@ -158,11 +158,12 @@ describe("client - VaultClient", () => {
     expect(addresses).to.deep.equal({ vault: VAULT, vaultFactory: SECOND });
   });
 
-  it("from is whatever has an address, as a contract of ethers", async () => {
+  it("from is whatever has an address, as a contract of ethers or a WalletClient of viem", async () => {
     const node = nodeOfAddresses();
     const client = new VaultClient(node, { vault: VAULT });
     for (const from of [
       { address: SECOND },
+      { account: { address: SECOND } },
       {
         own: SECOND,
         async getAddress() {
@@ -174,7 +175,9 @@ describe("client - VaultClient", () => {
     }
     const own = { from: { address: SECOND } };
     await new VaultClient(node, { vault: VAULT }, own).queryVolume();
-    expect(askedOf(node, "from")).to.deep.equal([SECOND, SECOND, SECOND]);
+    expect(askedOf(node, "from")).to.deep.equal(
+      Array.from({ length: 4 }, () => SECOND),
+    );
     await expectVaultError(
       // the types refuse it
       client.queryVolume({ from: { getAddress: () => 7 } as never }),

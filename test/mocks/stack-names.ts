@@ -41,4 +41,20 @@ describe("stacks of transactions that revert in a mock", () => {
     expect((await vault.settleAll()).status).to.equal("settled");
     await vault.connection.close();
   });
+
+  it("Hardhat measures no gas of the mocks for --gas-stats", async () => {
+    const hre = await createTestHre();
+    const measured = new Set<string>();
+    hre.hooks.registerHandlers("network", {
+      onGasMeasurement: (_context, { contractFqn }) => {
+        measured.add(contractFqn);
+      },
+    });
+    const { vault } = await hre.network.create();
+    const mocks = await vault.deployMocks();
+    await mocks.set({ volume: 5n });
+    await vault.settleAll();
+    expect([...measured]).to.deep.equal([]);
+    await vault.connection.close();
+  });
 });
