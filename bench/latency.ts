@@ -42,19 +42,18 @@ export function mostWavesOn(world: World): Readonly<Record<string, number>> {
   const ofToken = world === mocks ? 0 : 1;
   return {
     round: 1,
-    // No answer of a call says at which block it ran: the settlement is tried once the
-    // block of the readings is known.
-    status: 2,
+    // The header of the block, the readings at it, and whether it can be settled then.
+    status: 3,
     simulate: 3 + ofToken,
-    "settle --yes": 7 + ofToken,
-    orders: 8,
+    "settle --yes": 8 + ofToken,
+    orders: 9,
     "simulate --fork": 3 + ofToken,
     // The addresses are looked up first.
     ...(world === mocks && {
       [`round${OF_MOCKS}`]: 2,
-      [`status${OF_MOCKS}`]: 3,
+      [`status${OF_MOCKS}`]: 4,
       [`simulate${OF_MOCKS}`]: 4,
-      [`settle --yes${OF_MOCKS}`]: 8,
+      [`settle --yes${OF_MOCKS}`]: 9,
     }),
   };
 }

@@ -1,13 +1,14 @@
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
 import type { BlockTag } from "../src/client/inputs.js";
-import { readTogether } from "../src/client/snapshot.js";
+import { readHeader } from "../src/client/snapshot.js";
 import type { VaultClient } from "../src/client/vault-client.js";
 import { asRecord } from "../src/json.js";
 import { settingsOf } from "../src/plugin/addresses.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { projectRedactor, redactorFor } from "../src/plugin/network-secrets.js";
 import { toRpcError } from "../src/rpc/errors.js";
+import type { PinnedBlock } from "../src/rpc/block-id.js";
 import { isReorganised } from "../src/rpc/pinned-block.js";
 import { escapeUntrusted } from "../src/escape.js";
 import type { Options, ValuesOf } from "./definitions/options.js";
@@ -155,11 +156,19 @@ export async function readEnvelope(
 export async function pinVault<Vault extends VaultClient>(
   vault: Vault,
   blockTag?: BlockTag,
-): Promise<{ readonly envelope: Envelope; readonly pinned: Vault }> {
-  const { chainId, block, pin } = await readTogether(vault, [], { blockTag });
+): Promise<{
+  readonly envelope: Envelope;
+  readonly pin: PinnedBlock;
+  readonly pinned: Vault;
+}> {
+  const [chainId, { block, pin }] = await Promise.all([
+    vault.chainId(),
+    readHeader(vault.readContext({ blockTag })),
+  ]);
   const { networkName: network } = vault;
   return {
     envelope: { network, chainId, block },
+    pin,
     pinned: vault.pinnedTo(pin),
   };
 }

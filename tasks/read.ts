@@ -1,6 +1,14 @@
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
-import { locate, readOrThrow, readTogether } from "../src/client/snapshot.js";
+import { encodeCall } from "../src/client/codec.js";
+import {
+  locate,
+  readAt,
+  readInOneCall,
+  readTogether,
+} from "../src/client/snapshot.js";
+import type { LocatedCall, Together } from "../src/client/snapshot.js";
+import type { Context } from "../src/client/reader.js";
 import { getNextTime } from "../src/rpc/blocks.js";
 import { asRecord } from "../src/json.js";
 import { operationEntry, set, queriesOf } from "../src/protocol/index.js";
@@ -43,28 +51,26 @@ export function createReadAction(
               path: pathOf(key, inputs, given),
             },
           ];
+      const context = vault.readContext({ from, blockTag: block });
       const located = await Promise.all(
-        queries.map(async (query) => await locate(vault, query)),
+        queries.map(
+          async (query) =>
+            await locate(context, encodeCall(query.operation, query.args)),
+        ),
       );
-      const reading = readTogether(
-        known?.pinned ?? vault,
-        located,
-        {
-          from,
-          // A pending block cannot be read by its number.
-          blockTag:
-            block === "pending"
-              ? block
-              : (known?.envelope.block.number ?? block),
-        },
-        // The first failure ends the task, also if another read has no answer.
-        readOrThrow,
-      );
+      const isHead = context.block === "latest";
+      const reading =
+        known === undefined
+          ? readAtOneBlock(context, located)
+          : readAt(context, known.pin, located).then((found) => ({
+              ...known.envelope,
+              ...found,
+            }));
       const [{ values: results, chainId, block: at }, clock = 0] =
         await Promise.all([
           reading,
           // A round ends by the clock, though the newest block may be old.
-          operation === "getLatestRoundInfo" && (block ?? "latest") === "latest"
+          operation === "getLatestRoundInfo" && isHead
             ? getNextTime(
                 vault.rpc,
                 reading.then(({ block: newest }) => newest),
@@ -108,6 +114,18 @@ export function createReadAction(
       };
     },
   );
+}
+
+/** One call is of one block by itself; a block that is named is read by its hash. */
+async function readAtOneBlock(
+  context: Context,
+  calls: readonly LocatedCall[],
+): Promise<Omit<Together, "pin">> {
+  const found =
+    context.block === "latest"
+      ? await readInOneCall(context, calls)
+      : undefined;
+  return found ?? (await readTogether(context, calls));
 }
 
 /** Shows how several arguments were read, such as the time of `+7d`. */

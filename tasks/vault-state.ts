@@ -14,6 +14,7 @@ import { hasEnded } from "../src/protocol/round.js";
 import { findUnfinished } from "../src/settlement/unfinished-settlement.js";
 import type { PinnedBlock } from "../src/rpc/block-id.js";
 import type { NextBlock } from "../src/rpc/blocks.js";
+import { readOnBranch } from "../src/rpc/pinned-block.js";
 import type { UnfinishedSettlement } from "../src/settlement/unfinished-settlement.js";
 import {
   findSettler,
@@ -81,13 +82,12 @@ export async function readState(
   const now = Math.max(block.timestamp, next?.timestamp ?? 0);
   const isRound = !isFailedReading(round) && round.endTime !== 0n;
   const at = target.blockTag === "pending" ? "pending" : pin;
-  const attempt = await vault
-    .pinnedTo(pin)
-    .withProof(
-      async () =>
-        await findIfSettleable(vault, settler, readings, at, next ?? undefined),
-    )
-    .catch(failedReading);
+  const attempt = await readOnBranch(
+    vault.rpc,
+    pin,
+    async () =>
+      await findIfSettleable(vault, settler, readings, at, next ?? undefined),
+  ).catch(failedReading);
   const failures = [
     ...failuresOf(readings),
     ...[attempt, open].flatMap((one) =>

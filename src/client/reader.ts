@@ -21,7 +21,7 @@ import type { BlockInfo } from "../rpc/blocks.js";
 import { callContract } from "../rpc/calls.js";
 import { getChainId } from "../rpc/chain.js";
 import type { Eip1193Provider } from "../rpc/eip1193.js";
-import { requireSameBranch, takesHashes } from "../rpc/pinned-block.js";
+import { requireSameBranch } from "../rpc/pinned-block.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
 import { DEFAULT_TIMEOUT_MS, RpcClient } from "../rpc/rpc-client.js";
 import type { RequestOptions } from "../rpc/rpc-client.js";
@@ -32,6 +32,7 @@ import type {
   LocatedAddress,
 } from "./addresses.js";
 import { decodeOrThrow, encodeCall } from "./codec.js";
+import type { EncodedCall } from "./codec.js";
 import { explainReason, errorAbisIn } from "./error-abis.js";
 import type { ErrorAbisOf } from "./error-abis.js";
 import {
@@ -91,12 +92,57 @@ interface VaultParts {
   readonly pin?: PinnedBlock;
 }
 
-/** The connection, the caller and the block of a read. */
-export interface ReadContext {
+/** What reads need. One at another block takes a copy, by a spread. */
+export interface Context {
   readonly rpc: RpcClient;
   /** The caller that the contracts see. */
   readonly from: string;
   readonly block: BlockId;
+  /** @param operation Names in errors what needs the address. */
+  readonly locate: (
+    role: ContractRole,
+    operation: string,
+  ) => Promise<LocatedAddress>;
+  readonly errorAbisOf: ErrorAbisOf;
+}
+
+/** Name of the work in the error of a deadline. */
+export const LOOK_UP = "the requests that look up an address";
+
+/** Reads by one `eth_call` of a contract. */
+export async function readCall(
+  context: Context,
+  call: EncodedCall,
+  target: LocatedAddress,
+): Promise<unknown> {
+  const { rpc, from, block, errorAbisOf } = context;
+  const request = { from, to: target.address, data: call.data };
+  // If the node refuses a past block, its header and the newest block show why:
+  // VAULT_BLOCK_NOT_FOUND, VAULT_ARCHIVE_NODE_NEEDED or the refusal itself.
+  const answer = await requestAtBlock(
+    rpc,
+    block,
+    async (at) => await callContract(rpc, request, at),
+  );
+  const isEmpty = "data" in answer && answer.data.length === 0;
+  return decodeOrThrow({
+    call,
+    target,
+    network: rpc.network,
+    block,
+    answer:
+      "reverted" in answer
+        ? {
+            reverted: await explainReason(
+              answer.reverted,
+              errorAbisOf,
+              rpc.hide,
+            ),
+          }
+        : answer,
+    // A call to an account without code succeeds with empty data.
+    lacksCode: isEmpty && !(await hasCode(rpc, target.address, block)),
+  });
 }
 
 /** The single reads of a {@link VaultClient}, on which its other methods build. */
@@ -150,7 +196,7 @@ export abstract class VaultReader {
   ): Promise<LocatedAddress> {
     const context = { operation, network: this.networkName };
     return await this.rpc.withinDeadline(
-      "the requests that look up an address",
+      LOOK_UP,
       requireAddress(this.locate, role, context),
     );
   }
@@ -178,33 +224,9 @@ export abstract class VaultReader {
   ): Promise<OperationResult<Name>> {
     checkOptions(operation, options, readOptions);
     const call = encodeCall(operation, args);
-    const given = await withAddress(options);
-    const vault = this.withOptions(given, DEFAULT_TIMEOUT_MS);
-    const { rpc, from, block } = vault.readContext({
-      blockTag: options.blockTag,
-    });
-    const target = await vault.addressOf(call.role, operation);
-    const request = { from, to: target.address, data: call.data };
-    // If the node refuses a past block, its header and the newest block show why:
-    // VAULT_BLOCK_NOT_FOUND, VAULT_ARCHIVE_NODE_NEEDED or the refusal itself.
-    const answer = await requestAtBlock(
-      rpc,
-      block,
-      async (at) => await callContract(rpc, request, at),
-    );
-    const isEmpty = "data" in answer && answer.data.length === 0;
-    const value = decodeOrThrow({
-      call,
-      target,
-      network: this.networkName,
-      block,
-      answer:
-        "reverted" in answer
-          ? { reverted: await this.explain(answer.reverted) }
-          : answer,
-      // A call to an account without code succeeds with empty data.
-      lacksCode: isEmpty && !(await hasCode(rpc, target.address, block)),
-    });
+    const context = await this.openContext(options, DEFAULT_TIMEOUT_MS);
+    const target = await context.locate(call.role, operation);
+    const value = await readCall(context, call, target);
     // the decoder follows the table entry that makes the type
     return value as OperationResult<Name>;
   }
@@ -237,15 +259,15 @@ export abstract class VaultReader {
   }
 
   /**
-   * Returns a vault that inherits from this one all but these parts, so that it has the
-   * methods and the fields of a subclass, too.
+   * Returns a vault with the methods and the fields of this one, those of a subclass among
+   * them, but for these parts.
    *
    * @internal
    */
   protected copy(parts: VaultParts): this {
-    // it inherits from this vault
-    const copied = Object.create(this) as this;
-    return Object.assign(copied, parts);
+    // an object of the same class
+    const copied = Object.create(Reflect.getPrototypeOf(this)) as this;
+    return Object.assign(copied, this, parts);
   }
 
   /** Reads number and timestamp (Unix seconds) of a block. */
@@ -282,35 +304,35 @@ export abstract class VaultReader {
     }
   }
 
-  /**
-   * Makes the last reads of a series at a pinned block, and compares the block's hash
-   * once more: beside them if they are by hash, else after them.
-   *
-   * @throws VaultError VAULT_REORGED if the chain has replaced the block
-   * @internal
-   */
-  public async withProof<Answer>(
-    lastReads: () => Promise<Answer>,
-  ): Promise<Answer> {
-    const [answer] = await Promise.all([lastReads(), this.requirePin()]);
-    if (!takesHashes(this.rpc)) {
-      await this.requirePin();
-    }
-    return answer;
-  }
-
-  /** @internal Validates the sender and the block of a read. */
-  public readContext({ from, blockTag }: ReadOptions): ReadContext {
-    const tag = parseBlockTag(blockTag ?? "latest");
-    const { pin } = this;
+  /** @internal What reads by this sender at this block need. */
+  public readContext({ from, blockTag = "latest" }: ReadOptions = {}): Context {
+    const { rpc, pin, errorAbisOf } = this;
+    const tag = parseBlockTag(blockTag);
     return {
-      rpc: this.rpc,
+      rpc,
       from:
         from === undefined
           ? (this.from ?? this.defaultFrom())
           : parseAccount(from, "from"),
       block: pin !== undefined && tag === toBlockId(pin) ? pin : tag,
+      locate: async (role, operation) => await this.addressOf(role, operation),
+      errorAbisOf,
     };
+  }
+
+  /**
+   * The same with all options of a read.
+   *
+   * @param standardTimeout Milliseconds if there is no deadline yet.
+   * @internal
+   */
+  public async openContext(
+    options: ReadOptions,
+    standardTimeout?: number,
+  ): Promise<Context> {
+    const { blockTag } = options;
+    const given = await withAddress(options);
+    return this.withOptions(given, standardTimeout).readContext({ blockTag });
   }
 
   /** @internal Decodes a custom error whose ABI is known. */

@@ -1,27 +1,23 @@
 import { set, standaloneQueries } from "../protocol/index.js";
-import type {
-  OperationArguments,
-  ReadOperationName,
-  Query,
-  StandaloneReadings,
-} from "../protocol/index.js";
+import type { StandaloneReadings } from "../protocol/index.js";
+import { hasCode } from "../rpc/accounts.js";
+import type { PinnedBlock } from "../rpc/block-id.js";
+import { getBlock, getNextBlock } from "../rpc/blocks.js";
+import type { BlockInfo } from "../rpc/blocks.js";
+import { getChainId } from "../rpc/chain.js";
+import { readOnBranch } from "../rpc/pinned-block.js";
+import { DEFAULT_TIMEOUT_MS } from "../rpc/rpc-client.js";
 import type { LocatedAddress } from "./addresses.js";
 import { decodeOutputs, encodeCall } from "./codec.js";
 import type { EncodedCall } from "./codec.js";
-import { hasCode } from "../rpc/accounts.js";
-import type { PinnedBlock } from "../rpc/block-id.js";
-import { getBlock } from "../rpc/blocks.js";
-import type { BlockInfo } from "../rpc/blocks.js";
-import { DEFAULT_TIMEOUT_MS } from "../rpc/rpc-client.js";
-import { withAddress } from "./inputs.js";
 import { failedReading } from "./failed-reading.js";
 import type { FailedReading } from "./failed-reading.js";
 import { tryLens } from "./lens/lens.js";
-import type { LensAnswer } from "./lens/lens.js";
+import type { LensAnswer, ReadCall } from "./lens/lens.js";
 import { option } from "./options.js";
 import type { OptionsOf } from "./options.js";
-import { readOptions } from "./reader.js";
-import type { ReadOptions, VaultReader } from "./reader.js";
+import { LOOK_UP, readCall, readOptions } from "./reader.js";
+import type { Context, VaultReader } from "./reader.js";
 
 /**
  * Every reading without arguments, at one block. Values are unscaled. A reading that
@@ -47,45 +43,33 @@ export const snapshotOptions = {
 /** Options of {@link VaultClient.snapshot}. */
 export interface SnapshotOptions extends OptionsOf<typeof snapshotOptions> {}
 
-/** @see VaultClient.snapshot */
-export async function takeSnapshot(
-  vault: VaultReader,
-  options: SnapshotOptions,
-): Promise<VaultSnapshot> {
-  return (await takePinnedSnapshot(vault, options, false)).snapshot;
-}
-
-/** Takes a snapshot with which a series of reads begins. */
+/** Takes a snapshot, and returns the block with which a series of reads may go on. */
 export async function takePinnedSnapshot(
   vault: VaultReader,
   options: SnapshotOptions,
-  needsPin = true,
 ): Promise<{ readonly snapshot: VaultSnapshot; readonly pin: PinnedBlock }> {
-  const { blockTag, strict = false } = options;
-  const given = await withAddress(options);
-  const client = vault.withOptions(given, DEFAULT_TIMEOUT_MS);
-  // A wait for each address would take as long as decoding the answer.
-  const prepared = await client.rpc.withinDeadline(
-    "the requests that look up an address",
+  const { strict = false } = options;
+  const context = await vault.openContext(options, DEFAULT_TIMEOUT_MS);
+  const found = await context.rpc.withinDeadline(
+    LOOK_UP,
     Promise.all(
       standaloneCalls.map(
         async (query) =>
           await (strict
-            ? locate(vault, query)
-            : locate(vault, query).catch(failedReading)),
+            ? locate(context, query)
+            : locate(context, query).catch(failedReading)),
       ),
     ),
   );
-  const located = prepared.filter((query) => "call" in query);
+  const located = found.filter((query) => "call" in query);
   const { values, pin, chainId, block } = await readTogether(
-    client,
+    context,
     located,
-    { blockTag, needsPin },
     strict ? readOrThrow : readOne,
   );
   const readings: Record<string, unknown> = {};
   for (const [index, { path }] of standaloneQueries.entries()) {
-    const query = prepared[index];
+    const query = found[index];
     const isLocated = query !== undefined && "call" in query;
     set(readings, path, isLocated ? values[located.indexOf(query)] : query);
   }
@@ -94,143 +78,160 @@ export async function takePinnedSnapshot(
   return { snapshot: snapshot as VaultSnapshot, pin };
 }
 
-interface Call extends Pick<Query, "operation" | "args"> {
-  /** Default: it is encoded. */
-  readonly call?: EncodedCall;
-}
-
 /** Those of every snapshot, encoded once. */
-const standaloneCalls: readonly Call[] = standaloneQueries.map((query) => ({
-  ...query,
-  call: encodeCall(query.operation, query.args),
-}));
+const standaloneCalls = standaloneQueries.map(({ operation, args }) =>
+  encodeCall(operation, args),
+);
 
-interface LocatedCall extends Call {
+export interface LocatedCall {
   readonly call: EncodedCall;
   readonly target: LocatedAddress;
 }
 
-/** @throws VaultError for wrong arguments, and for a contract without an address */
+/** @throws VaultError for a contract without an address */
 export async function locate(
-  client: VaultReader,
-  { operation, args, call = encodeCall(operation, args) }: Call,
+  { locate: find }: Context,
+  call: EncodedCall,
 ): Promise<LocatedCall> {
-  const target = await client.addressOf(call.role, operation);
-  return { operation, args, call, target };
+  return { call, target: await find(call.role, call.operation) };
 }
 
-interface Together {
+interface Values {
   readonly chainId: number;
-  readonly block: BlockInfo;
-  readonly pin: PinnedBlock;
   /** In the place of each call its value, or a {@link FailedReading}. */
   readonly values: readonly unknown[];
   /** For each of `targets`, whether there is a contract. */
   readonly codes: readonly boolean[];
-  /**
-   * The values as answered at a block that may come after the header's, if it was; each
-   * undefined if only a request of its own would answer.
-   */
-  readonly later: readonly unknown[] | undefined;
 }
 
-interface TogetherOptions extends Pick<ReadOptions, "from" | "blockTag"> {
-  /** Addresses at which to look for code. */
-  readonly targets?: readonly string[];
-  /**
-   * True if what the lens does not answer is read at `blockTag` again, as the last
-   * request, and not at the block of the header.
-   */
-  readonly isNewest?: boolean;
-  /** False if no other reads follow at the same block. Default: true. */
-  readonly needsPin?: boolean;
+export interface Together extends Values {
+  readonly block: BlockInfo;
+  readonly pin: PinnedBlock;
 }
 
 /**
- * Reads chain, block and values, in one request if the node can run the lens.
+ * Reads the header of a context's block, then all values at its hash.
  *
- * @param readAlone Reads a call that the lens does not answer. Default: {@link readOne}.
+ * @param readAlone Reads a call that the lens does not answer.
+ * @param targets Addresses at which to look for code.
  */
 export async function readTogether(
-  client: VaultReader,
+  context: Context,
   calls: readonly LocatedCall[],
-  together: TogetherOptions,
-  readAlone = readOne,
+  readAlone = readOrThrow,
+  targets: readonly string[] = [],
 ): Promise<Together> {
-  const { from, blockTag, targets = [], isNewest = false } = together;
-  const { needsPin = true } = together;
-  const lens = await tryLens(
-    client.readContext({ from, blockTag }),
-    [
-      ...calls.map(({ call: { data }, target: { address: target } }) => ({
-        target,
-        data,
-      })),
-      // Only the presence of code matters here, not the result.
-      ...targets.map((target) => ({ target, data: "0x" })),
-    ],
-    needsPin,
+  const { block, pin } = await readHeader(context);
+  const found = await readAt(context, pin, calls, readAlone, targets);
+  return { block, pin, ...found };
+}
+
+/** The header of a context's block; of the pending one, what the next block would have. */
+export async function readHeader({
+  rpc,
+  block,
+}: Context): Promise<Pick<Together, "block" | "pin">> {
+  const { number, timestamp, hash } =
+    block === "pending"
+      ? { ...(await getNextBlock(rpc)).next, hash: undefined }
+      : await getBlock(rpc, block);
+  return { block: { number, timestamp }, pin: { number, hash } };
+}
+
+/** Reads values at a pinned block, all of its branch. */
+export async function readAt(
+  context: Context,
+  pin: PinnedBlock,
+  calls: readonly LocatedCall[],
+  readAlone = readOrThrow,
+  targets: readonly string[] = [],
+): Promise<Values> {
+  // Nodes do not accept the number of the pending block.
+  const block = context.block === "pending" ? context.block : pin;
+  return await readOnBranch(
+    context.rpc,
+    pin,
+    async () =>
+      await readValues({ ...context, block }, calls, readAlone, targets),
   );
-  const { chainId, block, pin } = lens ?? (await readHeader(client, blockTag));
-  const options = {
-    from,
-    // A node does not accept the number of a pending block.
-    blockTag: isNewest || blockTag === "pending" ? blockTag : block.number,
-  };
+}
+
+/** Reads values, in one request if the node can run the lens. */
+export async function readValues(
+  context: Context,
+  calls: readonly LocatedCall[],
+  readAlone = readOrThrow,
+  targets: readonly string[] = [],
+): Promise<Values> {
+  const { rpc, block } = context;
+  const lens = await tryLens(context, toReadCalls(calls, targets));
   const answers = decodeCalls(calls, lens);
-  const isWhole = answers.every((answer) => "value" in answer);
-  if (!isWhole && lens?.hasHeader === false) {
-    // The others have to be of the same block.
-    return await readTogether(
-      client,
-      calls,
-      { ...together, needsPin: true },
-      readAlone,
-    );
-  }
-  const readMissing = async (): Promise<readonly unknown[]> => {
-    const pinned = client.pinnedTo(pin);
-    const read = async (): Promise<readonly unknown[]> =>
-      await Promise.all(
-        calls.map(async (one, index) => {
-          const answer = answers[index] ?? {};
-          // The contract may refuse callers with code, such as the lens: read without it.
-          return "value" in answer
-            ? answer.value
-            : await readAlone(pinned, one, options);
-        }),
-      );
-    return await (isNewest ? read() : pinned.withProof(read));
-  };
-  const codes = await Promise.all(
-    targets.map(
-      async (target, index) =>
-        lens?.entries[calls.length + index]?.hasCode ??
-        (await hasCode(
-          client.rpc,
-          target,
-          client.pinnedTo(pin).readContext(options).block,
-        )),
+  const [chainId, codes] = await Promise.all([
+    lens?.chainId ?? getChainId(rpc),
+    Promise.all(
+      targets.map(
+        async (target, index) =>
+          lens?.entries[calls.length + index]?.hasCode ??
+          (await hasCode(rpc, target, block)),
+      ),
     ),
+  ]);
+  // The last requests: at the newest block, nothing is older than they are.
+  const values = await Promise.all(
+    calls.map(async (call, index) => {
+      const answer = answers[index] ?? {};
+      // The contract may refuse callers with code, such as the lens.
+      return "value" in answer ? answer.value : await readAlone(context, call);
+    }),
   );
-  const values = isWhole
-    ? answers.map(({ value }) => value)
-    : await readMissing();
-  const later =
-    lens?.later === undefined
-      ? undefined
-      : decodeCalls(calls, lens.later).map((answer) =>
-          "value" in answer ? answer.value : undefined,
-        );
-  return { chainId, block, pin, values, codes, later };
+  return { chainId, values, codes };
+}
+
+/**
+ * Reads values at the newest block by one request, which has its number and time as contracts
+ * see them: on some rollups, the number is that of another chain.
+ *
+ * @returns Undefined if one request does not do.
+ */
+export async function readInOneCall(
+  context: Context,
+  calls: readonly LocatedCall[],
+  targets: readonly string[] = [],
+): Promise<(Values & Pick<Together, "block">) | undefined> {
+  const lens = await tryLens(context, toReadCalls(calls, targets));
+  const answers = decodeCalls(calls, lens);
+  if (lens === undefined || !answers.every((answer) => "value" in answer)) {
+    return undefined;
+  }
+  const { chainId, block, entries } = lens;
+  return {
+    chainId,
+    block,
+    values: answers.map(({ value }) => value),
+    codes: entries.slice(calls.length).map(({ hasCode: isCode }) => isCode),
+  };
+}
+
+function toReadCalls(
+  calls: readonly LocatedCall[],
+  targets: readonly string[],
+): readonly ReadCall[] {
+  return [
+    ...calls.map(({ call: { data }, target: { address: target } }) => ({
+      target,
+      data,
+    })),
+    // Only the presence of code matters here, not the result.
+    ...targets.map((target) => ({ target, data: "0x" })),
+  ];
 }
 
 /** @returns For each call its value, if the lens has one. */
 function decodeCalls(
   calls: readonly LocatedCall[],
-  lens: Pick<LensAnswer, "bytes" | "entries"> | undefined,
+  lens: LensAnswer | undefined,
 ): ReadonlyArray<{ readonly value?: unknown }> {
-  return calls.map(({ operation }, index) => {
+  return calls.map(({ call: { operation } }, index) => {
     const entry = lens?.entries[index];
     return lens !== undefined && entry?.status === "returned"
       ? decodeOutputs(operation, lens.bytes.subarray(entry.start, entry.end))
@@ -238,40 +239,17 @@ function decodeCalls(
   });
 }
 
-async function readHeader(
-  client: VaultReader,
-  blockTag: ReadOptions["blockTag"],
-): Promise<{
-  readonly chainId: number;
-  readonly block: BlockInfo;
-  readonly pin: PinnedBlock;
-}> {
-  const { rpc, block: asked } = client.readContext({ blockTag });
-  const [chainId, { number, timestamp, hash }] = await Promise.all([
-    client.chainId(),
-    getBlock(rpc, asked),
-  ]);
-  return { chainId, block: { number, timestamp }, pin: { number, hash } };
+export async function readOrThrow(
+  context: Context,
+  { call, target }: LocatedCall,
+): Promise<unknown> {
+  return await readCall(context, call, target);
 }
 
 /** @returns The value, or a {@link FailedReading}. */
 export async function readOne(
-  client: VaultReader,
-  call: Call,
-  options: ReadOptions,
+  context: Context,
+  call: LocatedCall,
 ): Promise<unknown> {
-  return await readOrThrow(client, call, options).catch(failedReading);
-}
-
-export async function readOrThrow(
-  client: VaultReader,
-  { operation, args }: Call,
-  options: ReadOptions,
-): Promise<unknown> {
-  return await client.read(
-    operation,
-    // the table that made this reading also makes the argument types
-    args as OperationArguments<ReadOperationName>,
-    options,
-  );
+  return await readOrThrow(context, call).catch(failedReading);
 }

@@ -28,7 +28,7 @@ import { VaultReader } from "./reader.js";
 import type { ReadOptions } from "./reader.js";
 import { readRounds } from "./rounds.js";
 import type { PastRound, RoundsOptions } from "./rounds.js";
-import { snapshotOptions, takeSnapshot } from "./snapshot.js";
+import { snapshotOptions, takePinnedSnapshot } from "./snapshot.js";
 import type {
   SnapshotOptions,
   StrictVaultSnapshot,
@@ -47,9 +47,6 @@ export type VaultAddresses = { readonly [Role in ContractRole]?: Address };
 /** The read methods of a client, one for each read operation. */
 export interface VaultReads extends Pick<VaultClient, ReadOperationName> {}
 
-/** Of each vault its own: in a field, a copy would have those of the vault it inherits. */
-const contractsOf = new WeakMap<VaultClient, VaultContracts>();
-
 /**
  * Reads the protocol's contracts over an EIP-1193 provider. Values are unscaled: each
  * uint256 is a `bigint`.
@@ -58,6 +55,8 @@ const contractsOf = new WeakMap<VaultClient, VaultContracts>();
  * them.
  */
 export class VaultClient extends VaultReader {
+  private madeContracts: VaultContracts | undefined;
+
   /**
    * The ethers contracts by role, typed by TypeChain. Connect a signer to send.
    *
@@ -65,10 +64,8 @@ export class VaultClient extends VaultReader {
    * address is used
    */
   public get contracts(): VaultContracts {
-    const contracts =
-      contractsOf.get(this) ?? createContracts(this, () => this.runner());
-    contractsOf.set(this, contracts);
-    return contracts;
+    this.madeContracts ??= createContracts(this, () => this.runner());
+    return this.madeContracts;
   }
 
   /**
@@ -268,8 +265,7 @@ export class VaultClient extends VaultReader {
 
   /**
    * Takes every reading that needs no argument, at the block of one header. If the
-   * node allows state overrides, this is one `eth_call`, next to the request for the
-   * header, which is left out once contracts have seen the same block as a header. The
+   * node allows state overrides, this is the header and one `eth_call`. The
    * caller has code in that call, so a contract that checks its caller may
    * return another value. A reading that fails is `{ error }` in its place.
    *
@@ -290,7 +286,7 @@ export class VaultClient extends VaultReader {
   public async snapshot(options?: SnapshotOptions): Promise<VaultSnapshot>;
   public async snapshot(options: SnapshotOptions = {}): Promise<VaultSnapshot> {
     checkOptions("snapshot()", options, snapshotOptions);
-    return await takeSnapshot(this, options);
+    return (await takePinnedSnapshot(this, options)).snapshot;
   }
 
   /**
@@ -355,6 +351,11 @@ export class VaultClient extends VaultReader {
     options: RoundsOptions = {},
   ): AsyncGenerator<PastRound, void, undefined> {
     return iterateWithCallerStack(() => readRounds(this, options));
+  }
+
+  /** A copy makes contracts of its own, with its addresses. */
+  protected override copy(parts: Parameters<VaultReader["copy"]>[0]): this {
+    return Object.assign(super.copy(parts), { madeContracts: undefined });
   }
 
   /** Runs the calls of `contracts`; a subclass may override it. */

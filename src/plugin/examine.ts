@@ -3,6 +3,7 @@ import {
   isFailedReading,
   isNotConfigured,
 } from "../client/failed-reading.js";
+import { encodeCall } from "../client/codec.js";
 import { readOne } from "../client/snapshot.js";
 import { fallbackTo } from "../errors.js";
 import type { VaultError } from "../errors.js";
@@ -187,12 +188,16 @@ async function examineContract(
     const { error } = located;
     return isNotConfigured(error) ? { missing: error } : findingOf(error);
   }
+  const context = vault.readContext({ blockTag: block });
   const answers = await Promise.all(
     reads
       .filter((read) => read.role === role)
       .map(async (read) => ({
         name: read.path.join("."),
-        value: await readOne(vault, read, { blockTag: block }),
+        value: await readOne(context, {
+          call: encodeCall(read.operation, read.args),
+          target: located,
+        }),
       })),
   );
   const failures = answers.flatMap(({ value }) =>

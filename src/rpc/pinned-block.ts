@@ -4,22 +4,14 @@ import type { BlockId, PinnedBlock } from "./block-id.js";
 import { getBlock } from "./blocks.js";
 import { classifyFailure, isRefusedAnyhow } from "./errors.js";
 import { waitAfter } from "./retry.js";
-import type { KnownNode, RpcClient } from "./rpc-client.js";
+import type { RpcClient } from "./rpc-client.js";
 
 /** Attempts to read from a node that does not have the block yet. */
 const ATTEMPTS = 6;
 
-/** False for nodes that take a block's number, and not its hash (EIP-1898). */
-const hashSupport = new WeakMap<KnownNode, boolean>();
-
-export function takesHashes({ node }: RpcClient): boolean {
-  return hashSupport.get(node) === true;
-}
-
 /**
- * Sends a request at a block. A pinned block is named by its hash if the node takes one.
- * Else it is named by its number: then only {@link requireSameBranch}, called after the
- * last answer, shows that all answers are of one branch.
+ * Sends a request at a block. A pinned block is named by its hash if the node takes one, else
+ * by its number: then {@link readOnBranch} shows that all answers are of one branch.
  *
  * @param send Gets the block as JSON-RPC names it.
  * @throws VaultError VAULT_REORGED if the node has another block with that number
@@ -29,10 +21,11 @@ export async function requestAt<Answer>(
   block: BlockId,
   send: (block: unknown) => Promise<Answer>,
 ): Promise<Answer> {
+  const { node } = rpc;
   if (
     typeof block !== "object" ||
     block.hash === undefined ||
-    hashSupport.get(rpc.node) === false
+    node.takesHashes === false
   ) {
     return await send(toBlockId(block));
   }
@@ -40,13 +33,13 @@ export async function requestAt<Answer>(
   for (let attempt = 1; ; attempt += 1) {
     try {
       const answer = await send(byHash);
-      hashSupport.set(rpc.node, true);
+      node.takesHashes = true;
       return answer;
     } catch (error) {
-      const isKnown = takesHashes(rpc);
       if (!isRefusedAnyhow(error)) {
         throw error;
       }
+      const isKnown = node.takesHashes === true;
       const isBehind = lacksBlock(error);
       if (isKnown && (!isBehind || attempt === ATTEMPTS)) {
         throw error;
@@ -54,7 +47,7 @@ export async function requestAt<Answer>(
       await requireSameBranch(rpc, block);
       if (!isKnown && (!isBehind || attempt > 1)) {
         const answer = await send(toBlockId(block));
-        hashSupport.set(rpc.node, false);
+        node.takesHashes = false;
         return answer;
       }
       const { details, shortMessage: problem } = error;
@@ -65,6 +58,24 @@ export async function requestAt<Answer>(
       }
     }
   }
+}
+
+/**
+ * Makes reads at a pinned block. Each answer to its hash is of its branch. Of a node that
+ * takes only its number, the hash is compared once, after the last answer.
+ *
+ * @throws VaultError VAULT_REORGED if the chain has replaced the block
+ */
+export async function readOnBranch<Answer>(
+  rpc: RpcClient,
+  pin: PinnedBlock,
+  reads: () => Promise<Answer>,
+): Promise<Answer> {
+  const answer = await reads();
+  if (rpc.node.takesHashes !== true) {
+    await requireSameBranch(rpc, pin);
+  }
+  return answer;
 }
 
 /** @throws VaultError VAULT_REORGED if the chain has replaced the block */

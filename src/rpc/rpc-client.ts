@@ -61,6 +61,10 @@ const safeToResend =
 export class KnownNode {
   public readonly readSlots = pLimit(MAX_CONCURRENCY);
   public readonly blocks = new KnownBlocks();
+  /** False if it takes a block's number, and not its hash (EIP-1898). */
+  public takesHashes: boolean | undefined;
+  /** True if it applies state overrides, which the lens needs. */
+  public runsLens: boolean | undefined;
 
   /**
    * @param redactor Knows the secrets of the connection.

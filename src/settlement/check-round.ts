@@ -4,7 +4,7 @@ import type { VaultHost } from "../host.js";
 import { readEndClock } from "../settlement-call/next-block.js";
 import { staleAge, staleHead } from "./head-age.js";
 import type { JournalEntry } from "./journal-file.js";
-import { observe } from "./observe.js";
+import { observe, observeNewest } from "./observe.js";
 import type { ParsedOptions } from "./options.js";
 
 /** An answer that comes later is not waited for: the round is read again. */
@@ -28,14 +28,12 @@ export function roundChecker(
 ): CheckRound {
   return async (at) => {
     const reader = vault.withOptions({ timeout: DEADLINE_MS });
-    const [{ block, round, laterRound = round }, clock] = await Promise.all([
-      observe(reader, at ?? "latest"),
+    const [{ block, round }, clock] = await Promise.all([
+      at === undefined ? observeNewest(reader) : observe(reader, at),
       at === undefined && ifExpired ? readEndClock(reader) : undefined,
     ]);
     const time = clock?.time ?? block.timestamp;
-    // Of two blocks, the later one counts, and which one that is may not be certain.
-    const terms = { intended, ifExpired, time };
-    const obstacle = obstacleIn(round, terms) ?? obstacleIn(laterRound, terms);
+    const obstacle = obstacleIn(round, { intended, ifExpired, time });
     const age =
       at === undefined && obstacle === undefined && !acceptsOldHead
         ? await staleAge(reader, block)

@@ -1,6 +1,15 @@
 import type { LocatedAddress } from "../client/addresses.js";
-import { noCode } from "../client/codec.js";
-import { locate, readOrThrow, readTogether } from "../client/snapshot.js";
+import { encodeCall, noCode } from "../client/codec.js";
+import type { Context } from "../client/reader.js";
+import {
+  locate,
+  readHeader,
+  readInOneCall,
+  readOrThrow,
+  readTogether,
+  readValues,
+} from "../client/snapshot.js";
+import type { LocatedCall, Together } from "../client/snapshot.js";
 import { vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
@@ -14,34 +23,57 @@ export interface Observation {
   readonly contract: LocatedAddress;
   readonly block: BlockInfo;
   readonly round: VaultRound;
-  /** The round as seen at a block that may come after `block`, if it was. */
-  readonly laterRound?: VaultRound | undefined;
 }
 
-/** Reads a vault at one block, with one `eth_call` if the node can run the lens. */
+/** Reads a vault at one block. */
 export async function observe(
   vault: VaultHost,
   blockTag: number | "latest",
 ): Promise<Observation> {
-  const contract = await vault.addressOf("vault", "settleAll");
-  const call = { operation: "getLatestRoundInfo", args: [] } as const;
-  const located = await locate(vault, call);
-  const { chainId, block, values, codes, later } = await readTogether(
+  return await observeBy(
     vault,
-    [located],
-    { blockTag, targets: [contract.address], isNewest: true },
-    readOrThrow,
+    blockTag,
+    async (context, call, target) =>
+      await readTogether(context, [call], readOrThrow, [target]),
+  );
+}
+
+/**
+ * Reads a vault at the newest block, by one request if the node can run the lens, else by a
+ * header and then the rest: the round is never older than the block.
+ */
+export async function observeNewest(vault: VaultHost): Promise<Observation> {
+  return await observeBy(
+    vault,
+    "latest",
+    async (context, call, target) =>
+      (await readInOneCall(context, [call], [target])) ?? {
+        ...(await readHeader(context)),
+        ...(await readValues(context, [call], readOrThrow, [target])),
+      },
+  );
+}
+
+async function observeBy(
+  vault: VaultHost,
+  blockTag: number | "latest",
+  read: (
+    context: Context,
+    call: LocatedCall,
+    target: string,
+  ) => Promise<Omit<Together, "pin">>,
+): Promise<Observation> {
+  const contract = await vault.addressOf("vault", "settleAll");
+  const context = vault.readContext({ blockTag });
+  const call = await locate(context, encodeCall("getLatestRoundInfo", []));
+  const { chainId, block, values, codes } = await read(
+    context,
+    call,
+    contract.address,
   );
   requireContract(vault, contract, chainId, codes[0] === true);
-  return {
-    chainId,
-    contract,
-    block,
-    // the decoder follows the table entry that makes the type
-    round: values[0] as VaultRound,
-    // as the round above
-    laterRound: later?.[0] as VaultRound | undefined,
-  };
+  // the decoder follows the table entry that makes the type
+  return { chainId, contract, block, round: values[0] as VaultRound };
 }
 
 export async function locateVault(

@@ -7,7 +7,7 @@ import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
 import { describeRound, isSameRound } from "../protocol/round.js";
 import { getBlock, getParent } from "../rpc/blocks.js";
-import { isReorganised, takesHashes } from "../rpc/pinned-block.js";
+import { isReorganised, readOnBranch } from "../rpc/pinned-block.js";
 import type { BlockInfo } from "../rpc/blocks.js";
 import { tryCall } from "../rpc/calls.js";
 import type { Receipt } from "../rpc/transactions.js";
@@ -145,19 +145,20 @@ async function readAround(
   const pinned = vault.pinnedTo(pin);
   const proven = async () => {
     const parent = await getParent(vault.rpc, pin);
-    const seen = await Promise.all([
-      stateAt(pinned, blockNumber, wantsAll),
-      ...(succeeded === false
-        ? []
-        : ([
-            stateAt(vault.pinnedTo(parent), parent.number, wantsAll),
-            othersTouchVault(vault, receipt),
-          ] as const)),
-    ]);
-    if (!takesHashes(vault.rpc)) {
-      await pinned.requirePin();
-    }
-    return seen;
+    return await readOnBranch(
+      vault.rpc,
+      pin,
+      async () =>
+        await Promise.all([
+          stateAt(pinned, blockNumber, wantsAll),
+          ...(succeeded === false
+            ? []
+            : ([
+                stateAt(vault.pinnedTo(parent), parent.number, wantsAll),
+                othersTouchVault(vault, receipt),
+              ] as const)),
+        ]),
+    );
   };
   // The node has another branch, or no answer.
   const seen = await proven().catch(fallbackTo(undefined));

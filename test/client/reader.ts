@@ -222,6 +222,24 @@ describe("client - a read", () => {
 });
 
 describe("client - a series of reads at one block", () => {
+  for (const hashes of [true, false]) {
+    for (const blockTag of ["latest", 4] as const) {
+      it(`snapshot() at ${blockTag} throws VAULT_REORGED if the chain replaces the block between its header and its only call, by ${hashes ? "hash" : "number"}`, async () => {
+        const node = documentedNode({ hashes, overrides: true, head: 5 });
+        const client = new VaultClient(node, contracts);
+        node.on("eth_call", async (_, answer, occurrence) => {
+          if (occurrence === 0) {
+            // The header is answered first, also if both were sent together.
+            await setImmediate();
+            node.reorganise(1);
+          }
+          return await answer();
+        });
+        await expectVaultError(client.snapshot({ blockTag }), "VAULT_REORGED");
+      });
+    }
+  }
+
   const series = {
     "snapshot()": async (client: VaultClient) => await client.snapshot(),
     "orders()": async (client: VaultClient) => {

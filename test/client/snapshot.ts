@@ -6,7 +6,13 @@ import {
   VaultError,
   isFailedReading,
 } from "../../src/client/index.js";
-import { locate, readTogether } from "../../src/client/snapshot.js";
+import { encodeCall } from "../../src/client/codec.js";
+import {
+  locate,
+  readInOneCall,
+  readOrThrow,
+  readTogether,
+} from "../../src/client/snapshot.js";
 import {
   operations,
   set,
@@ -15,7 +21,6 @@ import {
 import { expectVaultError } from "../helpers/assertions.js";
 import { speedUpTime } from "../helpers/deadlines.js";
 import {
-  documentedAnswer,
   documentedContracts,
   documentedNode,
 } from "../helpers/documented-node.js";
@@ -38,6 +43,11 @@ const clientOf = (node: ScriptedNode): VaultClient =>
   new VaultClient(node, documentedContracts);
 const lensCalls = (node: ScriptedNode): number =>
   node.asked.filter(({ params }) => params.length === 3).length;
+/** An answer of the lens that finds its first reading too long. */
+const cutFirst = (answer: string): string => {
+  const entries = 2 + 4 * 64;
+  return `${answer.slice(0, entries)}02${answer.slice(entries + 2)}`;
+};
 const failure = (message: string, more: object): Error =>
   Object.assign(new Error(message), more);
 
@@ -138,19 +148,14 @@ describe("client - snapshot", () => {
   for (const [blockTag, title, pending, expected] of [
     [
       "pending",
-      "that header",
-      { number: "0x3f0", timestamp: "0x77" },
-      [1_008, 119],
-    ],
-    [
-      "pending",
-      "the newest header if there is no pending one",
-      null,
-      [1_001, 5],
+      "the next block and the time of the pending one",
+      { number: "0x3f0", timestamp: "0x70000000" },
+      [1_001, 0x7000_0000],
     ],
     [7, "that header", null, [7, 1_700_000_007]],
+    ["latest", "that header", null, [1_000, 1_700_001_000]],
   ] as const) {
-    it(`snapshot() of block ${blockTag} is one call, and has the number of ${title}, whatever the EVM says`, async () => {
+    it(`snapshot() of block ${blockTag} is one call after the header, and has the number of ${title}, whatever the EVM says`, async () => {
       const node = documentedNode({ overrides: true });
       node.on("eth_getBlockByNumber", async ([tag], answer) =>
         tag === "pending" ? pending : await answer(),
@@ -163,14 +168,15 @@ describe("client - snapshot", () => {
       const { block } = await clientOf(node).snapshot({ blockTag });
       expect([block.number, block.timestamp]).to.deep.equal(expected);
       expect(node.count("eth_call")).to.equal(1);
+      expect(node.asked.at(-1)?.method).to.equal("eth_call");
     });
   }
 
-  for (const [title, number, later] of [
-    ["older than", 999, 0],
-    ["another one of the same number as", 1_000, 9],
+  for (const [title, change] of [
+    ["a hash", {}],
+    ["no hash", { hash: null }],
   ] as const) {
-    it(`snapshot() reads the block of the header, which is ${title} the one that the first call saw`, async () => {
+    it(`snapshot() reads the block of the header, an older one than the newest, with ${title}`, async () => {
       const node = documentedNode({
         overrides: true,
         answerOf: ({ block }) => ({
@@ -178,62 +184,61 @@ describe("client - snapshot", () => {
           data: toBeHex(block, 32),
         }),
       });
-      const header = {
-        number: toQuantity(number),
-        timestamp: toQuantity(1_700_000_000 + number + later),
-      };
+      const params = [toQuantity(999), false];
+      const found = await node.answerTo("eth_getBlockByNumber", params);
+      const header = { ...fieldsOf(found), ...change };
       node.on("eth_getBlockByNumber", () => header);
       const { block, volume } = await clientOf(node).snapshot();
-      expect(volume).to.equal(BigInt(number));
-      expect(block).to.deep.equal({
-        number,
-        timestamp: Number(header.timestamp),
-      });
+      expect(volume).to.equal(999n);
+      expect(block).to.deep.equal({ number: 999, timestamp: 1_700_000_999 });
       const lensBlocks = node.asked
-        .filter(({ params }) => params.length === 3)
-        .map(({ params }) => params[1]);
-      expect(lensBlocks).to.deep.equal(["latest", header.number]);
+        .filter(({ params: given }) => given.length === 3)
+        .map(({ params: given }) => given[1]);
+      expect(lensBlocks).to.deep.equal([
+        header.hash === null
+          ? toQuantity(999)
+          : { blockHash: fieldsOf(found)["hash"], requireCanonical: true },
+      ]);
     });
   }
 
-  it("readTogether() has the values of the header's block, the later ones that the first call saw, and whether targets have code", async () => {
+  it("readTogether() has the values of the header's block, and whether targets have code", async () => {
     const node = documentedNode({
       overrides: true,
       codeOf: (address) => (address === VAULT ? "0x" : "0x01"),
       answerOf: ({ block }) => ({ reverted: false, data: toBeHex(block, 32) }),
     });
-    const params = [toQuantity(999), false];
-    const header = await node.answerTo("eth_getBlockByNumber", params);
-    node.on("eth_getBlockByNumber", () => header);
-    const client = clientOf(node);
-    const calls = [
-      await locate(client, { operation: "queryVolume", args: [] }),
-    ];
+    const context = clientOf(node).readContext({ blockTag: 7 });
+    const calls = [await locate(context, encodeCall("queryVolume", []))];
     const targets = [FACTORY, VAULT];
-    const { values, later, codes } = await readTogether(client, calls, {
-      targets,
+    const found = await readTogether(context, calls, readOrThrow, targets);
+    expect(found.values).to.deep.equal([7n]);
+    expect(found.codes).to.deep.equal([true, false]);
+    expect(node.asked).to.have.length(2);
+  });
+
+  it("readInOneCall() is one request, with the number and the time that contracts see", async () => {
+    const node = documentedNode({ overrides: true });
+    const context = clientOf(node).readContext();
+    const calls = [await locate(context, encodeCall("queryVolume", []))];
+    expect(await readInOneCall(context, calls)).to.deep.equal({
+      chainId: 1,
+      block: { number: 1_000, timestamp: 1_700_001_000 },
+      values: [1n],
+      codes: [],
     });
-    expect(values).to.deep.equal([999n]);
-    expect(later).to.deep.equal([1_000n]);
-    expect(codes).to.deep.equal([true, false]);
-    const lensBlocks = node.asked
-      .filter(({ method }) => method === "eth_call")
-      .map((asked) => asked.params[1]);
-    const { hash: blockHash } = fieldsOf(header);
-    expect(lensBlocks).to.deep.equal([
-      "latest",
-      { blockHash, requireCanonical: true },
-    ]);
+    expect(node.asked.map(({ method }) => method)).to.deep.equal(["eth_call"]);
+    node.on("eth_call", async (_, answer) => cutFirst(String(await answer())));
+    expect(await readInOneCall(context, calls)).to.equal(undefined);
   });
 
   for (const overrides of [true, false]) {
     it(`readTogether() reads as the given account, overrides ${overrides}`, async () => {
       const node = documentedNode({ overrides });
-      const client = clientOf(node);
-      const calls = [
-        await locate(client, { operation: "queryVolume", args: [] }),
-      ];
-      await readTogether(client, calls, { from: VAULT });
+      const context = clientOf(node).readContext({ from: VAULT });
+      await readTogether(context, [
+        await locate(context, encodeCall("queryVolume", [])),
+      ]);
       const senders = node.asked
         .filter(({ method }) => method === "eth_call")
         .map(({ params }) => fieldsOf(params[0])["from"]);
@@ -258,36 +263,17 @@ describe("client - snapshot", () => {
     });
   }
 
-  /** An answer of the lens that finds its first reading too long. */
-  const cutFirst = (answer: string): string => {
-    const entries = 2 + 4 * 64;
-    return `${answer.slice(0, entries)}02${answer.slice(entries + 2)}`;
-  };
-
-  it("snapshot() is one request once contracts have seen the same block as headers, and asks for a header again if a reading fails, or if it is of the pending block", async () => {
+  it("snapshot() asks alone for what the lens could not find out, and throws its error with strict", async () => {
     const node = documentedNode({ overrides: true });
     const client = clientOf(node);
     const first = await client.snapshot();
-    node.asked.length = 0;
-    expect(await client.snapshot()).to.deep.equal(first);
-    expect(node.asked.map(({ method }) => method)).to.deep.equal(["eth_call"]);
-    await client.snapshot({ blockTag: "pending" });
-    expect(node.count("eth_getBlockByNumber")).to.equal(1);
     node.on("eth_call", async (params, answer) => {
       const found = String(await answer());
       return params.length < 3 ? found : cutFirst(found);
     });
     node.asked.length = 0;
     expect(await client.snapshot()).to.deep.equal(first);
-    expect(node.count("eth_getBlockByNumber")).to.be.greaterThan(0);
-    // Alone what the lens could not find out.
     expect(node.count("eth_call") - lensCalls(node)).to.equal(1);
-  });
-
-  it("snapshot({ strict: true }) throws the error of a reading that fails once the header is asked for again", async () => {
-    const node = documentedNode({ overrides: true });
-    const client = clientOf(node);
-    await client.snapshot();
     node.on("eth_call", async (params, answer) => {
       if (params.length < 3) {
         throw failure("execution reverted", { code: 3, data: "0x" });
@@ -303,8 +289,8 @@ describe("client - snapshot", () => {
   it("snapshot() does not take a node that fails for a moment for one that refuses overrides", async () => {
     const node = documentedNode({ overrides: true });
     const client = clientOf(node);
-    // The snapshot, and a request without a call.
-    let failures = 2;
+    // The snapshot by hash and by number, and a request without a call.
+    let failures = 3;
     for (const method of ["eth_call", "eth_chainId"]) {
       node.on(method, async (_, answer) => {
         if (failures-- > 0) {
@@ -322,27 +308,7 @@ describe("client - snapshot", () => {
   describe("of a node that fails for a while", () => {
     speedUpTime();
 
-    it("a read is made again at a block that the node lacks, but that contracts have seen in a snapshot without a header", async () => {
-      const node = new ScriptedNode({
-        answerOf: documentedAnswer,
-        codeOf: () => "0x01",
-      });
-      const client = clientOf(node);
-      await client.snapshot();
-      node.mine();
-      const { block } = await client.snapshot();
-      let failures = 2;
-      node.on("eth_call", async (_, answer) => {
-        if (failures-- > 0) {
-          throw failure("header not found", { code: -32_000 });
-        }
-        return await answer();
-      });
-      const { number: blockTag } = block;
-      expect(await client.queryVolume({ blockTag })).to.equal(1n);
-    });
-
-    it("snapshot() calls contract by contract after three attempts of the large call", async () => {
+    it("snapshot() calls contract by contract after three attempts of the large call, by hash and by number", async () => {
       const node = documentedNode({ overrides: true });
       const failed: string[] = [];
       node.on("eth_call", async (params, answer) => {
@@ -355,7 +321,7 @@ describe("client - snapshot", () => {
       });
       const client = clientOf(node);
       const snapshot = await client.snapshot();
-      expect(failed).to.have.length(3);
+      expect(failed).to.have.length(6);
       expect(snapshot).to.deep.equal(await documentedReadings(client));
     });
   });

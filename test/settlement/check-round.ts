@@ -13,7 +13,6 @@ import {
   OPEN_ROUND,
   nextRound,
   settledRound,
-  word,
 } from "../helpers/scripted-contracts.js";
 
 /** Time of the newest block of the scripted node, which is no development node. */
@@ -50,18 +49,6 @@ describe("roundChecker()", () => {
       return await answer();
     });
   };
-  /** The lens runs in a block later than the header's, and of its second. */
-  const seeLaterInSameSecond = (change: typeof settledRound) => (): void => {
-    const time = 1_700_000_000 + keeper.chain.head;
-    keeper.chain.on("eth_call", async ([, block], answer) => {
-      if (block !== "latest") {
-        return await answer();
-      }
-      await setImmediate();
-      keeper.chain.mine(change);
-      return String(await answer()).replace(word(time + 1), word(time));
-    });
-  };
   const mine = (change: typeof settledRound) => (): void => {
     keeper.chain.mine(change);
   };
@@ -83,21 +70,6 @@ describe("roundChecker()", () => {
       mineAfterHeader(false),
       {},
       "refused",
-    ],
-    [
-      "has one to a round settled in a later block of the same second",
-      seeLaterInSameSecond(settledRound),
-      {},
-      "nothing-to-do",
-    ],
-    [
-      "has one to a settled round, though a later block of the same second has the next one",
-      () => {
-        mine(settledRound)();
-        seeLaterInSameSecond(nextRound)();
-      },
-      {},
-      "nothing-to-do",
     ],
     [
       "has one to a settled round, also if the newest block is old",

@@ -212,6 +212,7 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
   "a transaction whose state the node lacks": [
     {
       title: "is settled if the newest block has the same round",
+      blocks: [[ours], (same) => same],
       node: forgets(6),
       is: { ...settled, after: SETTLED },
     },

@@ -90,7 +90,7 @@ describe("settleAll", () => {
       // The kind of chain, the genesis block, the newest block and the next one.
       ...["hardhat_metadata", "anvil_nodeInfo", "eth_getBlockByNumber"],
       ...["eth_getBlockByNumber", "eth_getBlockByNumber"],
-      // The vault beside its block's header.
+      // The header of its block, then the vault.
       ...["eth_getBlockByNumber", "eth_call"],
       // Its nonce, and whether it is still that kind of chain.
       ...["eth_getTransactionCount", "eth_getTransactionCount"],
@@ -102,12 +102,13 @@ describe("settleAll", () => {
       // Symbol and decimals of the token that moves.
       ...["eth_call", "eth_call"],
       // The round again, right before the transaction leaves.
-      ...["eth_getBlockByNumber", "eth_call"],
+      "eth_call",
       ...[SEND, RECEIPT],
       // Its block once more; whether another transaction of it touched the vault; and the
       // readings after and before it.
       "eth_getBlockByNumber",
       ...["eth_getBlockByNumber", "eth_getLogs"],
+      ...["eth_getBlockByNumber", "eth_getBlockByNumber"],
       ...["eth_call", "eth_call"],
     ]);
   });

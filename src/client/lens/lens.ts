@@ -4,29 +4,21 @@ import { Interface, id } from "ethers";
 
 import { assertInvariant, fallbackTo, vaultError } from "../../errors.js";
 import { quoteForeignText } from "../../redact.js";
-import { toBlockId } from "../../rpc/block-id.js";
-import type { PinnedBlock } from "../../rpc/block-id.js";
-import { getBlock } from "../../rpc/blocks.js";
 import type { BlockInfo } from "../../rpc/blocks.js";
 import { callContract } from "../../rpc/calls.js";
 import type { CallResult } from "../../rpc/calls.js";
 import { getChainId } from "../../rpc/chain.js";
 import { isRefusedAnyhow } from "../../rpc/errors.js";
+import { isReorganised } from "../../rpc/pinned-block.js";
 import { fewRetries } from "../../rpc/retry.js";
 import { decodeRevertReason } from "../../rpc/revert-reason.js";
-import type { KnownNode, RpcClient } from "../../rpc/rpc-client.js";
-import type { ReadContext } from "../reader.js";
+import type { RpcClient } from "../../rpc/rpc-client.js";
+import type { Context } from "../reader.js";
 import { WORD, readSmallWord, viewOf } from "../words.js";
 import { VaultLensArtifact } from "./artifact.js";
 
-/** True for nodes that apply state overrides, which the lens needs. */
-const lensSupport = new WeakMap<KnownNode, boolean>();
-
-/** Nodes whose contracts have seen the block of a header: a lens tells the same. */
-const sameCounts = new WeakSet<KnownNode>();
-
 export function isLensKnown({ node }: RpcClient): boolean {
-  return lensSupport.get(node) === true;
+  return node.runsLens === true;
 }
 
 export const lensCode: string = VaultLensArtifact.deployedBytecode;
@@ -75,121 +67,54 @@ export function isRun(ids: readonly bigint[]): boolean {
 }
 
 /**
- * Makes calls, and reads the chain id, in one request, next to one for the block's
- * header.
+ * Makes calls in one request, which answers the chain id, number and time of its block, too.
  *
- * @param needsPin False if the block's hash is not needed: once contracts of this node
- * have seen the same block as its headers, no header is requested.
- * @returns Undefined if the lens does not work on this node.
- * @throws VaultError if the node does not answer at all, or has no such block
+ * @returns Undefined if the lens does not work on this node, or failed for a moment.
+ * @throws VaultError VAULT_REORGED, or if the node does not answer at all
  */
 export async function tryLens(
-  context: ReadContext,
-  calls: readonly ReadCall[] = [],
-  needsPin = true,
-): Promise<PinnedAnswer | undefined> {
+  context: Context,
+  calls: readonly ReadCall[],
+): Promise<LensAnswer | undefined> {
   const { rpc, from } = context;
+  const { node } = rpc;
   if (
-    lensSupport.get(rpc.node) === false ||
+    node.runsLens === false ||
     // The lens would replace the contract to read.
     calls.some(({ target }) => target === from)
   ) {
     return undefined;
   }
-  const { block } = context;
-  const data = encodeReadCalls(calls);
-  // Without an answer of the lens, the caller reads in another way.
-  const attempt = { ...context, rpc: rpc.withRetries(fewRetries) };
-  const isPending = block === "pending";
-  if (!needsPin && !isPending && sameCounts.has(rpc.node)) {
-    const answer = await callLens(attempt, data).catch(
-      // The header shows why.
-      fallbackTo(undefined, ({ kind }) => kind === "rpc"),
-    );
-    if (answer !== undefined) {
-      const { number } = answer.block;
-      rpc.node.blocks.note(number);
-      const pin = { number, hash: undefined };
-      return { ...answer, pin, hasHeader: false, later: undefined };
-    }
-  }
-  const header = isPending ? pendingHeader(rpc) : getBlock(rpc, block);
   try {
-    const [answer] = await Promise.all([callLens(attempt, data), header]);
-    return await agreeWith(await header, answer, attempt, data);
+    // Without an answer of the lens, the caller reads in another way.
+    const patient = rpc.withRetries(fewRetries);
+    return await callLens({ ...context, rpc: patient }, encodeReadCalls(calls));
   } catch (error) {
-    // Without a header, nothing can be read.
-    await header;
-    fallbackTo(undefined, ({ kind }) => kind === "rpc")(error);
+    fallbackTo(
+      undefined,
+      ({ kind }) => kind === "rpc" && !isReorganised(error),
+    )(error);
   }
-  if (lensSupport.get(rpc.node) === undefined) {
+  if (node.runsLens === undefined) {
     // The result is kept for good, but this call alone may have failed, or the
-    // node for a moment. So probe with an empty call.
+    // node for a moment.
     await getChainId(rpc);
-    const probe = { rpc, from, block: "latest" };
-    const isSupported = await callLens(probe, encodeReadCalls([])).then(
-      () => true,
-      fallbackTo(false, isRefusedAnyhow),
-    );
-    lensSupport.set(rpc.node, isSupported);
+    await canRunLens(rpc, from);
   }
   return undefined;
 }
 
-/** Without a time if the node has no pending block, as many public endpoints. */
-type Header = PinnedBlock & Partial<BlockInfo>;
-
-async function pendingHeader(rpc: RpcClient): Promise<Header> {
-  try {
-    return { ...(await getBlock(rpc, "pending")), hash: undefined };
-  } catch (error) {
-    fallbackTo(undefined)(error);
-    const { number } = await getBlock(rpc);
-    return { number: number + 1, hash: undefined };
-  }
-}
-
-/**
- * Pins an answer to the block of a header. Unless both agree, the lens runs again at the
- * header's number. A block may be made between the two requests, two nodes behind one URL
- * may have different heads, and the EVM may count otherwise (rollups, Polygon zkEVM,
- * Lotus).
- *
- * The header may be the older one of the two. That is right for values that are shown with
- * their block. A settlement must not lose the later answer, so it is returned, too.
- */
-async function agreeWith(
-  header: Header,
-  answer: LensAnswer,
-  context: ReadContext,
-  data: string,
-): Promise<PinnedAnswer> {
-  const { block: seen } = answer;
-  const { number, hash, timestamp = seen.timestamp } = header;
-  const { block: asked, rpc } = context;
-  const agrees = seen.number === number && seen.timestamp === timestamp;
-  if (agrees && asked !== "pending") {
-    sameCounts.add(rpc.node);
-  }
-  const isSame =
-    toBlockId(asked).startsWith("0x") ||
-    // It changes from request to request, and nodes do not accept its number.
-    asked === "pending" ||
-    agrees;
-  const agreed = isSame
-    ? answer
-    : await callLens({ ...context, block: { number, hash } }, data);
-  const isLater =
-    !isSame &&
-    (seen.timestamp > timestamp ||
-      (seen.timestamp === timestamp && seen.number > number));
-  return {
-    ...agreed,
-    block: { number, timestamp },
-    pin: { number, hash },
-    hasHeader: true,
-    later: isLater ? answer : undefined,
-  };
+/** Finds out if a node runs the lens, by an empty call unless it is known. */
+export async function canRunLens(
+  rpc: RpcClient,
+  from: string,
+): Promise<boolean> {
+  const { node } = rpc;
+  node.runsLens ??= await callLens(
+    { rpc, from, block: "latest" },
+    encodeReadCalls([]),
+  ).then(() => true, fallbackTo(false, isRefusedAnyhow));
+  return node.runsLens;
 }
 
 /**
@@ -197,7 +122,7 @@ async function agreeWith(
  * address, so that contracts see this caller. It hides the caller's own code.
  */
 export async function callLens(
-  { rpc, from, block }: ReadContext,
+  { rpc, from, block }: Pick<Context, "rpc" | "from" | "block">,
   data: string,
 ): Promise<LensAnswer> {
   const answer = await callContract(rpc, { from, to: from, data }, block, {
@@ -217,7 +142,7 @@ export async function callLens(
       .parser("eth_call")
       .invalid("a call with a state override has no such answer");
   }
-  lensSupport.set(rpc.node, true);
+  rpc.node.runsLens = true;
   return parsed;
 }
 
@@ -237,20 +162,11 @@ export interface ExecutedBlock extends BlockInfo {
 }
 
 export interface LensAnswer {
-  /** As the EVM sees it; from {@link tryLens}, as in the header. */
+  /** As contracts see it: on some rollups, its number is not that of the header. */
   readonly block: BlockInfo;
   readonly chainId: number;
   readonly entries: readonly LensEntry[];
   readonly bytes: Buffer;
-}
-
-/** An answer at the block of a header. */
-interface PinnedAnswer extends LensAnswer {
-  readonly pin: PinnedBlock;
-  /** False if the block is only what the contracts saw. */
-  readonly hasHeader: boolean;
-  /** The same calls as answered at a block that may come after the header's. */
-  readonly later: LensAnswer | undefined;
 }
 
 const FORMAT = id("hardhat-vault/VaultLens/2").slice(2);

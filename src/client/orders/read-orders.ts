@@ -2,9 +2,7 @@ import { setImmediate } from "node:timers/promises";
 
 import { addFrames } from "../../caller-stack.js";
 import { VaultError, invalidArgument } from "../../errors.js";
-import type { PinnedBlock } from "../../rpc/block-id.js";
 import { getBlock } from "../../rpc/blocks.js";
-import { takesHashes } from "../../rpc/pinned-block.js";
 import {
   parseAddress,
   parseCount,
@@ -15,7 +13,7 @@ import {
 } from "../inputs.js";
 import { isLensKnown, tryLens } from "../lens/lens.js";
 import { checkOptions } from "../options.js";
-import type { ReadContext, VaultReader } from "../reader.js";
+import type { VaultReader } from "../reader.js";
 import { LIMIT_POWER, findLastOrder } from "./last-order.js";
 import { ALONE, OrderReader } from "./order-reader.js";
 import { isEmptyOrder, isFailedOrder, ordersOptions } from "./types.js";
@@ -59,8 +57,14 @@ export async function* readOrders(
     const target = await client.addressOf("trading", "orders");
     // At the caller's address, the lens would replace the trading contract.
     const isSelf = context.from === target.address;
-    const pin = await findPin(context, isSelf);
+    const pin =
+      typeof context.block === "object"
+        ? context.block
+        : await getBlock(context.rpc, context.block);
     const pinned = client.pinnedTo(pin);
+    if (!isSelf && !isLensKnown(client.rpc)) {
+      await tryLens({ ...context, block: pin }, []);
+    }
     const usesLens = !isSelf && isLensKnown(client.rpc);
     const limits = {
       chunkSize: usesLens ? maxChunk : 1,
@@ -104,7 +108,7 @@ export async function* readOrders(
       done += read;
       options.onProgress?.({ done, total: total() });
     }
-    await (takesHashes(client.rpc) && proof !== undefined
+    await (client.rpc.node.takesHashes === true && proof !== undefined
       ? proof
       : pinned.requirePin());
   } catch (error) {
@@ -123,18 +127,6 @@ function errorNaming({ orderID, error }: FailedOrder): VaultError {
       ? { operation: `${details["operation"]} of ${name}` }
       : { method: `${details["method"]} (${name})` };
   return new VaultError(code, { ...details, ...named }, cause);
-}
-
-async function findPin(
-  context: ReadContext,
-  isSelf: boolean,
-): Promise<PinnedBlock> {
-  const { rpc, block } = context;
-  if (typeof block === "object") {
-    return block;
-  }
-  const lens = isSelf || isLensKnown(rpc) ? undefined : await tryLens(context);
-  return lens?.pin ?? (await getBlock(rpc, block));
 }
 
 interface OrderChunk {
