@@ -20,7 +20,7 @@ import { startRpcServer } from "../../helpers/rpc-server.js";
 import type { RpcServer } from "../../helpers/rpc-server.js";
 
 const LATENCY_MS = 20;
-const MOST_WAVES = 9;
+const MOST_WAVES = 10;
 /** More than the gas of the orders demands. */
 const MOST_REQUESTS = 30;
 
