@@ -2,6 +2,8 @@ import path from "node:path";
 
 import { defineConfig } from "tsdown";
 
+import { writeCommonJsTypes } from "./scripts/commonjs-types.ts";
+
 /** Puts these sources, but not their declarations, into one file. */
 function chunk(
   name: string,
@@ -88,6 +90,9 @@ export default defineConfig({
   fixedExtension: false,
   sourcemap: true,
   dts: { sourcemap: true },
+  onSuccess: async ({ outDir }) => {
+    await writeCommonJsTypes(outDir);
+  },
   logLevel: "warn",
   failOnWarn: true,
   checks: { bundlerTimings: false },

@@ -196,6 +196,16 @@ async function generateBindings(
       environment: undefined,
     },
   });
+  // TypeChain leaves out the types of `createInterface()`, which the declarations of a user's
+  // own code have to name.
+  fs.appendFileSync(
+    path.join(directory, "bindings/index.ts"),
+    contracts
+      .map(
+        ({ name }) => `export type { ${name}Interface } from "./${name}.js";\n`,
+      )
+      .join(""),
+  );
 }
 
 const abis = readAbis();

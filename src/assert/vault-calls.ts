@@ -152,7 +152,7 @@ async function traceCalls(
     (error: unknown) => {
       throw isNodeRefusal(error)
         ? new NoVerdict(
-            `the node cannot trace transaction ${hash} (${quoteForeignText(String(error.details["problem"]))}): use Hardhat's network in process, \`hardhat node\` or anvil`,
+            `the node cannot trace transaction ${hash} (${quoteForeignText(String(error.details["problem"]))}): use anvil, or the network or node of Hardhat 3; that of Hardhat 2 has no callTracer`,
           )
         : error;
     },

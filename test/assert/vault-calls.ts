@@ -174,7 +174,7 @@ describe("callsVault() and .calledVault()", () => {
     const blind = clientWithout(Object.assign(problem, { code: -32_601 }));
     const { message } = await failureOf(callsVault(blind, hash, "settleAll"));
     expect(message).to.match(
-      /^the node cannot trace transaction 0x\w+ \(.*no such method\\u\{1b\}\[2J.*\): use Hardhat's network in process/u,
+      /^the node cannot trace transaction 0x\w+ \(.*no such method\\u\{1b\}\[2J.*\): use anvil, or the network or node of Hardhat 3; that of Hardhat 2 has no callTracer$/u,
     );
   });
 
