@@ -8,7 +8,7 @@ import type {
   OrderStateName,
 } from "../../protocol/index.js";
 import type { FailedReading } from "../failed-reading.js";
-import { scanOptions } from "../scan-options.js";
+import { scanOptions } from "../reader.js";
 
 /** An order and its id. Values are unscaled. */
 export type Order = { readonly orderID: bigint } & VaultOrder;
