@@ -47,7 +47,7 @@ export function mostWavesOn(world: World): Readonly<Record<string, number>> {
     simulate: 3 + ofToken,
     "settle --yes": 8 + ofToken,
     orders: 9,
-    "simulate --fork": 3 + ofToken,
+    "simulate --fork": 9,
     // The addresses are looked up first.
     ...(world === mocks && {
       [`round${OF_MOCKS}`]: 2,

@@ -5,7 +5,7 @@ import { FORK_NETWORK } from "../simulation/fork-network.js";
 import { requireChecksums } from "./addresses.js";
 import { HardhatVault } from "./hardhat-vault.js";
 import { redactorFor } from "./network-secrets.js";
-import { loadForkCache } from "./on-demand.js";
+import { loadForkServer } from "./on-demand.js";
 
 export default async (): Promise<Partial<NetworkHooks>> => ({
   newConnection,
@@ -39,7 +39,7 @@ async function closeConnection<ChainTypeT extends ChainType | string>(
 ): Promise<void> {
   await next(context, connection);
   if (connection.networkName === FORK_NETWORK) {
-    const { closeForkCache } = await loadForkCache();
-    await closeForkCache(connection);
+    const { closeForkServer } = await loadForkServer();
+    await closeForkServer(connection);
   }
 }

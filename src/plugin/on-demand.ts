@@ -27,8 +27,8 @@ export const loadSimulateSettleAll = once(
 
 export const loadFork = once(async () => await import("../simulation/fork.js"));
 
-export const loadForkCache = once(
-  async () => await import("../simulation/fork-cache.js"),
+export const loadForkServer = once(
+  async () => await import("../simulation/fork-server.js"),
 );
 
 export const loadDeployMocks = once(

@@ -3,8 +3,9 @@ import {
   postJsonRequest,
 } from "@nomicfoundation/hardhat-utils/request";
 
-import { asRecord } from "../json.js";
+import { asRecord, listOf } from "../json.js";
 import type { Eip1193Provider } from "./eip1193.js";
+import { classifyFailure } from "./errors.js";
 import { BATCH } from "./rpc-client.js";
 
 /** A node over HTTP, as the settings of its network describe it. */
@@ -26,23 +27,39 @@ export class HttpTransport implements Eip1193Provider {
     this.#dispatcher.catch(() => undefined);
   }
 
-  /** @throws The error of the node, or of the way to it */
+  /**
+   * @returns Of a batch, the results in the order of its calls: undefined for an error.
+   * @throws The error of the node, or of the way to it. Of a batch, only a limit of the
+   * rate counts.
+   */
   public async request({
     method,
     params = [],
   }: Parameters<Eip1193Provider["request"]>[0]): Promise<unknown> {
-    if (method === BATCH) {
-      return await this.#post(
-        params.map((call, id) => ({ jsonrpc: "2.0", id, ...asRecord(call) })),
-      );
+    if (method !== BATCH) {
+      const body = { jsonrpc: "2.0", id: 1, method, params };
+      return resultIn(await this.#post(body), 1);
     }
-    const body = { jsonrpc: "2.0", id: 1, method, params };
-    const { error = null, result } = asRecord(await this.#post(body));
-    if (error !== null) {
-      // eslint-disable-next-line @typescript-eslint/only-throw-error -- as providers do
-      throw error;
+    const answer = await this.#post(
+      params.map((call, id) => ({ jsonrpc: "2.0", id, ...asRecord(call) })),
+    );
+    if (!Array.isArray(answer)) {
+      return resultIn(answer);
     }
-    return result;
+    const answers = listOf(answer).map(asRecord);
+    const limited = answers.find(
+      ({ error = null }) =>
+        error !== null && classifyFailure(error).kind === "rateLimited",
+    );
+    if (limited !== undefined) {
+      throw limited["error"];
+    }
+    // The order of the answers is the node's choice.
+    const byId = new Map(answers.map((one) => [one["id"], one]));
+    return params.map((_, id) => {
+      const { error = null, result = null } = byId.get(id) ?? { error: "none" };
+      return error === null ? result : undefined;
+    });
   }
 
   /** Ends all requests. */
@@ -62,4 +79,18 @@ export class HttpTransport implements Eip1193Provider {
     const parsed: unknown = JSON.parse(await response.body.text());
     return parsed;
   }
+}
+
+/** An error counts with any id: nodes that cannot read a request do not know its id. */
+function resultIn(answer: unknown, expected?: number): unknown {
+  const { id, error = null, result = null } = asRecord(answer);
+  if (error !== null) {
+    // eslint-disable-next-line @typescript-eslint/only-throw-error -- as providers do
+    throw error;
+  }
+  if (id === undefined || id !== expected) {
+    // As for an answer that is no JSON.
+    throw new SyntaxError("the answer is to another request");
+  }
+  return result;
 }

@@ -1,5 +1,3 @@
-import path from "node:path";
-
 import { AsyncMutex } from "@nomicfoundation/hardhat-utils/synchronization";
 import type {
   ChainDescriptorsConfig,
@@ -18,17 +16,16 @@ import { assertInvariant, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import type { UpstreamAddresses, VaultHost } from "../host.js";
 import { contractRoleNames } from "../protocol/index.js";
-import { getBlockNumber } from "../rpc/blocks.js";
 import type { Block } from "../rpc/blocks.js";
 import type { Eip1193Provider } from "../rpc/eip1193.js";
 import { classifyFailure, toRpcError } from "../rpc/errors.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 import { readUpstreamBlock } from "../settlement-call/next-block.js";
-import { ForkCache, bindForkCache } from "./fork-cache.js";
 import { FORK_NETWORK } from "./fork-network.js";
-import { FORK_REQUESTS } from "./upstream.js";
+import { FORK_REQUESTS, ForkServer, bindForkServer } from "./fork-server.js";
+import type { Memo } from "./memo.js";
 import { parseWarmCall, planForFork, warm } from "./warm.js";
-import type { Slot, WarmCall, WarmPlan } from "./warm.js";
+import type { WarmCall, WarmPlan } from "./warm.js";
 
 /** Connection to an in-process fork. */
 export type ForkConnection = NetworkConnection<ChainType | string>;
@@ -52,7 +49,7 @@ export interface ForkedBlock extends OptionsOf<typeof forkedBlockOptions> {}
 const forkOptions = {
   ...forkedBlockOptions,
   /**
-   * Calls that will be made on the fork: their state is fetched beforehand, in two
+   * Calls that will be made on the fork: their state is fetched beforehand, with few
    * requests. That of `snapshot()` and `settleAll()` is fetched in any case.
    */
   warm: option<readonly WarmCall[]>(),
@@ -61,15 +58,11 @@ const forkOptions = {
 /** Options of `fork()`. */
 export interface ForkOptions extends OptionsOf<typeof forkOptions> {}
 
-/** A block to fork, and how its state may be kept. */
-export interface ForkedNode {
-  readonly block: Block;
-  /** True if the state of the block cannot change: it is kept on disk. */
-  readonly isFinal: boolean;
-}
-
 export interface ForkPlan {
+  readonly block: Block;
   readonly hardfork: string | undefined;
+  /** Ends the requests to the node, and with them the making of the fork. */
+  readonly signal?: AbortSignal;
   /** State to fetch beforehand. */
   readonly warmed: Promise<WarmPlan>;
   /** Addresses of its contracts; a simulation does not need them. */
@@ -81,8 +74,6 @@ export interface ForkPlan {
 /** Simulator's newest hardfork of an OP chain. */
 const OP_HARDFORK = "isthmus";
 
-const CACHE_FOLDER = "vault-forks";
-
 /** @see HardhatVault.fork */
 export async function fork(
   vault: VaultHost,
@@ -93,10 +84,9 @@ export async function fork(
   requireHttp(vault);
   const { coinbase } = requireForkNetwork(vault);
   const calls = (await Promise.all(more.map(withAddress))).map(parseWarmCall);
-  const isBlockGiven = (blockNumber ?? "latest") !== "latest";
   const names = Object.keys(vault.connection.networkConfig.vault.instances);
-  const [node, own, others] = await Promise.all([
-    askNode(vault, readUpstreamBlock(vault, blockNumber), isBlockGiven),
+  const [block, own, others] = await Promise.all([
+    readUpstreamBlock(vault, blockNumber),
     copyOf(vault),
     Promise.all(
       names.map(
@@ -105,9 +95,10 @@ export async function fork(
     ),
   ]);
   const instances = new Map(others);
-  const { connection } = await createFork(vault, node, {
+  const { connection } = await createFork(vault, {
+    block,
     hardfork,
-    warmed: planForFork(vault, coinbase, node.block.number, calls),
+    warmed: planForFork(vault, coinbase, block.number, calls),
     upstream: (name) =>
       (name === undefined ? own : instances.get(name))?.addresses,
     settings: {
@@ -150,72 +141,51 @@ async function copyOf(vault: VaultHost) {
   return { addresses, settings: { ...vault.settings, guard: guard?.address } };
 }
 
-/** @param isBlockGiven True if the caller chose the block. */
-export async function askNode(
-  vault: VaultHost,
-  chosen: Block | Promise<Block>,
-  isBlockGiven: boolean,
-): Promise<ForkedNode> {
-  const [block, head] = await Promise.all([
-    chosen,
-    isBlockGiven ? getBlockNumber(vault.rpc) : 0,
-  ]);
-  // The state of a development node's newest block can still change.
-  const isFinal = isBlockGiven && block.number < head;
-  return { block, isFinal };
-}
-
 /**
  * Makes a fork, binds its vault to the upstream's addresses, and begins to warm it.
  *
- * @returns Its connection, and the storage that warming finds.
  * @throws VaultError
  */
 export async function createFork(
   vault: VaultHost,
-  { block, isFinal }: ForkedNode,
-  { hardfork, warmed, upstream, settings }: ForkPlan,
-): Promise<{
-  readonly connection: ForkConnection;
-  readonly slots: Promise<readonly Slot[]>;
-}> {
+  { block, hardfork, signal, warmed, upstream, settings }: ForkPlan,
+): Promise<{ readonly connection: ForkConnection; readonly memo: Memo }> {
   // Nothing waits for it before the fork is made.
   warmed.catch(() => undefined);
   const { context, connection } = vault;
   const config = requireHttp(vault);
   const own = requireForkNetwork(vault);
-  assertInvariant(block.hash !== undefined, "a block to fork without a hash");
-  const cache = await ForkCache.open({
-    upstream: {
-      network: vault.networkName,
-      redactor: vault.rpc.redactor,
-      url: await config.url.getUrl(),
-      headers: config.httpHeaders,
-      timeout: config.timeout,
-    },
-    number: block.number,
-    hash: block.hash,
-    folder: isFinal
-      ? path.join(context.config.paths.cache, CACHE_FOLDER)
-      : undefined,
+  const { number, hash, gasLimit: blockGasLimit } = block;
+  assertInvariant(hash !== undefined, "a block to fork without a hash");
+  const server = await ForkServer.open({
+    network: vault.networkName,
+    redactor: vault.rpc.redactor,
+    url: await config.url.getUrl(),
+    headers: config.httpHeaders,
+    timeout: config.timeout,
+    number,
+    hash,
+    signal,
   });
-  const slots = warmed.then(
-    async (plan) => await warm(cache.block, block.number, plan),
-  );
+  const { memo } = server;
   // A failure here comes again when the value is needed.
-  slots.catch(() => undefined);
+  memo.warming = warmed
+    .then(async (plan) => {
+      await warm(memo, number, plan);
+    })
+    .catch(() => undefined);
   try {
-    const chainId = await cache.block.requireBlock();
+    const chainId = await memo.begin();
     const override = {
       ...settings,
-      blockGasLimit: block.gasLimit,
+      blockGasLimit,
       chainId,
       forking: {
         enabled: true,
-        url: cache.url,
-        blockNumber: BigInt(block.number),
+        url: server.url,
+        blockNumber: BigInt(number),
         // Hardhat drops it; the plugin's own hook does not.
-        cacheDir: cache.folder,
+        cacheDir: server.folder,
       },
       ...(config.from !== undefined && { from: config.from }),
       ...(hardfork !== undefined && { hardfork }),
@@ -244,15 +214,15 @@ export async function createFork(
     assertInvariant(
       networkConfig.type === "edr-simulated" &&
         networkConfig.forking?.enabled === true &&
-        (await networkConfig.forking.url.getUrl()) === cache.url,
+        (await networkConfig.forking.url.getUrl()) === server.url,
       "what should be a fork in process is another network",
     );
-    bindForkCache(forked, cache);
-    vault.adoptFork(forked, endingWith(cache, forked), upstream);
-    return { connection: forked, slots };
+    bindForkServer(forked, server);
+    vault.adoptFork(forked, endingWith(memo, forked), upstream);
+    return { connection: forked, memo };
   } catch (error) {
-    const { failure } = cache;
-    await cache.close();
+    const { failure } = server;
+    await server.close();
     throw (
       invalidHardfork(error, hardfork) ??
       toForkError(failure ?? error, vault.rpc)
@@ -261,14 +231,11 @@ export async function createFork(
 }
 
 /** The fork's provider; after the fork's end, its failures are the reason of that. */
-function endingWith(
-  cache: ForkCache,
-  { provider }: ForkConnection,
-): Eip1193Provider {
+function endingWith(memo: Memo, { provider }: ForkConnection): Eip1193Provider {
   return {
     request: async (args): Promise<unknown> =>
       await provider.request(args).catch((error: unknown) => {
-        const { ended } = cache;
+        const { ended } = memo;
         // A contract can still revert on what the fork has read.
         throw ended === undefined || classifyFailure(error).kind === "reverted"
           ? error

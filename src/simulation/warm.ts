@@ -1,6 +1,5 @@
-import { ZeroAddress, isAddress, isHexString, toQuantity } from "ethers";
 import { bytesToHexString } from "@nomicfoundation/hardhat-utils/hex";
-import { setTimeout as sleep } from "node:timers/promises";
+import { ZeroAddress, isAddress, isHexString, toQuantity } from "ethers";
 
 import {
   checksumAddress,
@@ -9,19 +8,14 @@ import {
   parseAddress,
 } from "../client/inputs.js";
 import type { AccountLike } from "../client/inputs.js";
-import { hexWord } from "../client/words.js";
 import { invalidArgument } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { asRecord, listOf } from "../json.js";
-import type { Address } from "../protocol/index.js";
 import type { CallRequest } from "../rpc/calls.js";
-import type { RpcClient } from "../rpc/rpc-client.js";
 import { findRoute } from "../settlement-call/guarded.js";
 import { settlementCall } from "../settlement-call/route.js";
 import type { SettlementRoute } from "../settlement-call/route.js";
-import { PATIENCE_MS } from "./block-cache.js";
-import type { BlockCache } from "./block-cache.js";
-import type { UpstreamCall } from "./upstream.js";
+import type { Memo, UpstreamCall } from "./memo.js";
 import { findContracts, makeWatchList } from "./watch-list.js";
 import type { WatchList } from "./watch-list.js";
 
@@ -34,29 +28,8 @@ export interface WarmCall {
   readonly from?: AccountLike | undefined;
 }
 
-/** Hardhat's own, which it gives a fork: to derive them takes longer than all else here. */
-const hardhatsAccounts: readonly Address[] = [
-  "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
-  "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
-  "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC",
-  "0x90F79bf6EB2c4f870365E785982E1f101E93b906",
-  "0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65",
-  "0x9965507D1a55bcC2695C58ba16FB37d819B0A4dc",
-  "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
-  "0x14dC79964da2C08b23698B3D3cc7Ca32193d9955",
-  "0x23618e81E3f5cdF7f54C3d65f7FBc0aBf5B21E8f",
-  "0xa0Ee7A142d267C1f36714E4a8F75612F20a79720",
-  "0xBcd4042DE499D14e55001CcbB24a551F3b954096",
-  "0x71bE63f3384f5fb98995898A86B02Fb2426c5788",
-  "0xFABB0ac9d68B0B445fB7357272Ff202C5651694a",
-  "0x1CBd3b2770909D4e10f157cABC84C7264073C9Ec",
-  "0xdF3e18d64BC6A983f673Ab319CCaE4f1a57C7097",
-  "0xcd3B766CCDd6AE721141F452C550Ca635964ce71",
-  "0x2546BcD3c84621e976D8185a91A922aE77ECEc30",
-  "0xbDA5747bFD65F08deb54cb465eB87D40e51B197E",
-  "0xdD2FD4581271e230360230F9337D5c0430Bf44C0",
-  "0x8626f6940E2eb28930eFb4CeF49B2d1F2C9C1199",
-];
+/** The first of Hardhat's own accounts, which settles on a fork unless told otherwise. */
+const FIRST_ACCOUNT = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
 
 /** The lens asks it for the number of the block, on any chain. */
 const ARB_SYS = "0x0000000000000000000000000000000000000064";
@@ -79,15 +52,11 @@ export async function planForFork(
   more: readonly UnsentCall[],
 ): Promise<WarmPlan> {
   const { from } = vault.readContext({});
-  // As the fork's vault finds it.
   const sender = checksumAddress(
-    vault.connection.networkConfig.from ?? hardhatsAccounts[0] ?? from,
+    vault.connection.networkConfig.from ?? FIRST_ACCOUNT,
   );
   const contracts = await findContracts(vault);
-  const holders = hardhatsAccounts;
-  const watched = makeWatchList(vault.networkName, contracts, sender, {
-    holders,
-  });
+  const watched = makeWatchList(vault.networkName, contracts, sender, {});
   const route = contracts.some(({ role }) => role === "vault")
     ? await findRoute(vault, sender, block)
     : undefined;
@@ -139,139 +108,49 @@ export function parseWarmCall({ to, data, from }: WarmCall): UnsentCall {
   };
 }
 
-/** A place in a contract's storage, with its value. */
-export interface Slot {
-  readonly address: string;
-  readonly slot: string;
-  readonly value: string;
-}
-
 /**
- * Fills the cache in two steps: accounts and what the calls read, then the values of that.
- * A node answers each step in two batches at a time. Nothing depends on it, and nothing
- * waits for it: what is missing is asked for when it is needed, and by itself. To ask for the
- * seven slots behind each, too, saved 21 % of the waves of a settlement that pays 60
- * orders, for four times as many values, and none where the node has access lists.
- *
- * @returns The storage that the calls read.
+ * Fetches what calls read, in two steps: the access lists of the calls, then the values that
+ * they name. The fork works without it: what is missing is read when it is needed.
  */
 export async function warm(
-  cache: BlockCache,
+  memo: Memo,
   block: number,
   { calls, accounts }: WarmPlan,
-): Promise<readonly Slot[]> {
-  const at = toQuantity(block);
-  const known = new Set(
-    [...accounts, ...calls.flatMap(({ from, to }) => [from, to])].map(
-      (address) => address.toLowerCase(),
-    ),
-  );
-  const [found] = await Promise.all([
-    slotsOf(cache, at, calls),
-    // Else the search for slots would go on behind a warming that has ended.
-    cache.prefetch(readsOfAccounts(known, at)).catch(() => undefined),
-  ]);
-  const others = found
-    .map(([address]) => address)
-    .filter((address) => !known.has(address));
-  const places = found.flatMap(([address, slots]) =>
-    slots.map((slot) => ({ address, slot })),
-  );
-  const readOf = ({ address, slot }: Omit<Slot, "value">): UpstreamCall => ({
-    method: "eth_getStorageAt",
-    params: [address, slot, at],
-  });
-  await cache.prefetch([
-    ...readsOfAccounts(new Set(others), at),
-    ...places.map(readOf),
-  ]);
-  await cache.save();
-  return places.flatMap((place) => {
-    const value = cache.valueOf(readOf(place));
-    return typeof value === "string" ? [{ ...place, value }] : [];
-  });
-}
-
-/**
- * Puts storage into a fork: the simulator would ask for it over HTTP, one value after the
- * other, which takes ten times as long. What is not there soon, it asks for.
- *
- * @param slots Values of the fork's block.
- */
-export async function fill(
-  fork: RpcClient,
-  slots: Promise<readonly Slot[]>,
 ): Promise<void> {
-  const none: readonly Slot[] = [];
-  const late = sleep(PATIENCE_MS, none, { ref: false });
-  const found = await Promise.race([slots.catch(() => none), late]);
-  await Promise.all(
-    found.map(
-      async ({ address, slot, value }) =>
-        await fork.request("hardhat_setStorageAt", [
-          address,
-          slot,
-          `0x${hexWord(value)}`,
-        ]),
-    ),
+  const at = toQuantity(block);
+  const lists = await memo.ask(
+    calls.map((call) => ({
+      method: "eth_createAccessList",
+      params: [call, at],
+    })),
   );
-}
-
-function readsOfAccounts(
-  addresses: ReadonlySet<string>,
-  block: string,
-): readonly UpstreamCall[] {
-  return [...addresses].flatMap((address) =>
-    ["eth_getBalance", "eth_getTransactionCount", "eth_getCode"].map(
-      (method) => ({ method, params: [address, block] }),
-    ),
-  );
-}
-
-/** @returns The accounts that the calls read, each with slots of its storage. */
-async function slotsOf(
-  cache: BlockCache,
-  block: string,
-  calls: readonly CallRequest[],
-): Promise<ReadonlyArray<readonly [string, readonly string[]]>> {
-  const ask = async (
-    method: string,
-    asked: readonly CallRequest[],
-    ...more: readonly object[]
-  ) => {
-    const answers = await cache.ask(
-      asked.map((call) => ({ method, params: [call, block, ...more] })),
-    );
-    return answers.map((answer) =>
-      asRecord("result" in answer ? answer.result : undefined),
-    );
-  };
-  const lists = await ask("eth_createAccessList", calls);
-  // Some nodes lack the method, others refuse a call that reverts.
-  const others = calls.filter(
-    (_, index) => !Array.isArray(lists[index]?.["accessList"]),
-  );
-  const tracer = { tracer: "prestateTracer" };
-  const traces = await ask("debug_traceCall", others, tracer);
   const listed = lists
-    .flatMap(({ accessList }) => listOf(accessList))
+    .flatMap((list) => listOf(asRecord(list)["accessList"]))
     .map(asRecord)
-    .map(({ address, storageKeys }) => [address, listOf(storageKeys)] as const);
-  const traced = traces.flatMap(Object.entries).map(([address, state]) => {
-    const { storage } = asRecord(state);
-    return [address, Object.keys(asRecord(storage))] as const;
-  });
-  return [...listed, ...traced].flatMap(([address, keys]) =>
-    isAddress(address)
-      ? [
-          [
-            address.toLowerCase(),
-            // As quantities, which is how the simulator asks for them.
-            keys
-              .filter((key) => isHexString(key, 32))
-              .map((key) => toQuantity(key)),
-          ] as const,
-        ]
-      : [],
+    .flatMap(({ address, storageKeys }) =>
+      isAddress(address)
+        ? [{ address: address.toLowerCase(), keys: listOf(storageKeys) }]
+        : [],
+    );
+  const known = [
+    ...[...accounts, ...calls.flatMap(({ from, to }) => [from, to])],
+    ...listed.map(({ address }) => address),
+  ].map((address) => address.toLowerCase());
+  const ofAccounts = [...new Set(known)].flatMap((address) =>
+    ["eth_getBalance", "eth_getTransactionCount", "eth_getCode"].map(
+      (method): UpstreamCall => ({ method, params: [address, at] }),
+    ),
   );
+  const slots = new Set(
+    listed.flatMap(({ address, keys }) =>
+      keys
+        .filter((key) => isHexString(key, 32))
+        .map((key) => `${address} ${key}`),
+    ),
+  );
+  const ofStorage = [...slots].map((slot): UpstreamCall => ({
+    method: "eth_getStorageAt",
+    params: [...slot.split(" "), at],
+  }));
+  await memo.fetch([...ofAccounts, ...ofStorage]);
 }

@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -20,11 +19,7 @@ import type { NetworkSettings } from "../helpers/hre.js";
 import { NOBODY } from "../helpers/names.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
-import {
-  SETTLED_PRICE,
-  SETTLEMENT_CHANGES,
-  useMocks,
-} from "../helpers/world.js";
+import { SETTLED_PRICE, useMocks } from "../helpers/world.js";
 
 /** Any chain id that no table of hardforks knows. */
 const CHAIN_ID = 987_654;
@@ -288,31 +283,6 @@ describe("vault.fork()", () => {
     }
   });
 
-  it("a fork of a past block keeps its state on disk, so that the next one asks for none, and a fork of the newest block does not", async () => {
-    const number = await chain.provider.getBlockNumber();
-    // The newest block has another settlement.
-    await chain.mocks.set({
-      settlement: { settledPrice: 77n, settledAmount: 1n },
-    });
-    const folder = path.join(root, "cache", "vault-forks");
-    const fork = async (blockNumber?: number): Promise<bigint> => {
-      const { vault } = await connect();
-      const connection = await vault.fork({ blockNumber });
-      const price = await settle(connection);
-      await connection.close();
-      return price;
-    };
-    expect(await fork()).to.equal(77n);
-    expect(existsSync(folder)).to.equal(false);
-    expect(await fork(number)).to.equal(SETTLED_PRICE);
-    expect(await readdir(folder)).to.have.length(1);
-    node.requests.length = 0;
-    expect(await fork(number)).to.equal(SETTLED_PRICE);
-    expect(
-      node.requests.filter(({ method }) => /Storage|Code/u.test(method)),
-    ).to.deep.equal([]);
-  });
-
   for (const [how, isNamed] of [
     ["as the latest", false],
     ["by its number", true],
@@ -338,28 +308,6 @@ describe("vault.fork()", () => {
     for (const work of [fork.vault.queryVolume(), fork.vault.settleAll()]) {
       await expectVaultError(work, "VAULT_FORK_CLOSED");
     }
-  });
-
-  it("a fork is made, snapshots and settles in at most 5 waves and 12 requests, and a simulation in 3 waves and 10 requests", async () => {
-    const slow = await startRpcServer({
-      ...{ upstream: chain.url, stepMs: 20 },
-    });
-    const { vault } = await connect({}, slow.url);
-    const fork = await open(vault);
-    await fork.vault.snapshot();
-    expect(slow.bodies).to.have.length.below(10);
-    expect(await settle(fork)).to.equal(SETTLED_PRICE);
-    expect(slow.bodies).to.have.length.below(13);
-    const { waves } = node;
-    expect(waves).to.be.below(6);
-    slow.clear();
-    const other = await connect({}, slow.url);
-    const asked = { engine: "fork" } as const;
-    const { changes } = await other.vault.simulateSettleAll(asked);
-    expect(changes).to.deep.equal(SETTLEMENT_CHANGES);
-    expect(slow.bodies).to.have.length.below(11);
-    expect(slow.waves - waves).to.be.below(4);
-    await slow.stop();
   });
 
   it("vault.fork({ warm }) fetches beforehand what a call will read", async () => {

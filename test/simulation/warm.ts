@@ -2,15 +2,9 @@ import { expect } from "chai";
 import { ZeroAddress, id, toQuantity } from "ethers";
 
 import { Redactor } from "../../src/redact.js";
-import { BlockCache } from "../../src/simulation/block-cache.js";
-import {
-  fill,
-  parseWarmCall,
-  planForFork,
-  warm,
-} from "../../src/simulation/warm.js";
+import { Memo } from "../../src/simulation/memo.js";
+import { parseWarmCall, planForFork, warm } from "../../src/simulation/warm.js";
 import { expectVaultError } from "../helpers/assertions.js";
-import { WORD, recording } from "../helpers/recording-node.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type {
   RecordedRequest,
@@ -28,14 +22,13 @@ const TO = `0x${"bb".repeat(20)}`;
 const FOUND = `0x${"cc".repeat(20)}`;
 const SLOT = `0x${"1".padStart(64, "0")}`;
 const LIST = "eth_createAccessList";
-const TRACE = "debug_traceCall";
 
 const missing = { error: { code: -32_601, message: "Method not found" } };
 const plan = { calls: [{ from: FROM, to: TO, data: "0x" }], accounts: [FROM] };
 
 describe("warming of a fork", () => {
   let server: RpcServer;
-  let cache: BlockCache;
+  let memo: Memo;
   /** Answers to the search for slots. */
   let answers: Readonly<Record<string, RpcReply>>;
 
@@ -43,18 +36,20 @@ describe("warming of a fork", () => {
     answers = {};
     server = await startRpcServer({
       handler: ({ request: { method } }) =>
-        answers[method] ?? { result: "0x07" },
+        answers[method] ?? {
+          result:
+            method === "eth_getBlockByNumber"
+              ? { number: AT, timestamp: "0x1", hash: HASH }
+              : "0x07",
+        },
     });
-    cache = await BlockCache.open({
-      upstream: {
-        ...{ network: "live", redactor: new Redactor(), url: server.url },
-        ...{ headers: {}, timeout: 10_000 },
-      },
-      ...{ number: NUMBER, hash: HASH, folder: undefined },
+    memo = new Memo({
+      ...{ network: "live", redactor: new Redactor(), url: server.url },
+      ...{ headers: {}, timeout: 10_000, number: NUMBER, hash: HASH },
     });
   });
   afterEach(async () => {
-    await cache.close();
+    await memo.close();
     await server.stop();
   });
 
@@ -66,39 +61,32 @@ describe("warming of a fork", () => {
       .map(({ params }) => params.slice(0, 2));
 
   const list = [{ address: FOUND, storageKeys: [SLOT] }];
-  const state = { [FOUND]: { balance: "0x0", storage: { [SLOT]: SLOT } } };
   const oddList = {
     accessList: [
       { address: 7, storageKeys: [SLOT] },
       { address: FOUND, storageKeys: ["0x1", 7] },
     ],
   };
-  for (const [title, ofList, ofTrace, found, traces] of [
-    ["an access list", { result: { accessList: list } }, missing, true, 0],
+  for (const [title, answer, found] of [
+    ["an access list", { result: { accessList: list } }, true],
     [
       "the access list of a call that reverts",
       { result: { accessList: list, error: "execution reverted" } },
-      ...([missing, true, 0] as const),
+      true,
     ],
-    ["a trace and no access list", missing, { result: state }, true, 1],
-    ["neither", missing, missing, false, 1],
-    ["entries of another form", { result: oddList }, missing, false, 0],
+    ["no access list", missing, false],
+    ["entries of another form", { result: oddList }, false],
   ] as const) {
     it(`warm() fetches ${found ? "the slots" : "no slot"} of a node that answers ${title}`, async () => {
-      answers = { [LIST]: ofList, [TRACE]: ofTrace };
-      const read = { address: FOUND, slot: "0x1", value: "0x07" };
-      expect(await warm(cache, NUMBER, plan)).to.deep.equal(
-        found ? [read] : [],
-      );
-      expect(slots()).to.deep.equal(found ? [[FOUND, "0x1"]] : []);
-      const traced = calls().filter(({ method }) => method === TRACE);
-      expect(traced).to.have.length(traces);
+      answers = { [LIST]: answer };
+      await warm(memo, NUMBER, plan);
+      expect(slots()).to.deep.equal(found ? [[FOUND, SLOT]] : []);
     });
   }
 
   it("warm() fetches balance, nonce and code of accounts, of the calls' and of those that are found, each once, and a read asks for none of them again", async () => {
     answers = { [LIST]: { result: { accessList: list } } };
-    await warm(cache, NUMBER, plan);
+    await warm(memo, NUMBER, plan);
     const asked = calls()
       .filter(({ method }) => /Balance|Count|Code/u.test(method))
       .map(({ method, params }) => `${method} ${String(params[0])}`);
@@ -111,19 +99,8 @@ describe("warming of a fork", () => {
     );
     server.clear();
     const call = { method: "eth_getCode", params: [FOUND, AT] };
-    expect(await cache.answer([call])).to.deep.equal([{ result: "0x07" }]);
+    expect(await memo.get(call)).to.equal("0x07");
     expect(server.bodies).to.deep.equal([]);
-  });
-
-  it("fill() sets each place in storage to a word, and none if they cannot be had or come late", async () => {
-    const { rpc, asked } = recording(() => true);
-    const read = { address: FOUND, slot: "0x1", value: "0x7" };
-    await fill(rpc, Promise.resolve([read]));
-    await fill(rpc, Promise.reject(new Error("out of luck")));
-    await fill(rpc, new Promise(() => undefined));
-    expect(asked).to.deep.equal([
-      { method: "hardhat_setStorageAt", params: [FOUND, "0x1", WORD] },
-    ]);
   });
 
   it("planForFork() has the reads, the settlement as the network's from, the calls as their from, else as the sender of reads, and Hardhat's coinbase, the sender of reads and ArbSys", async () => {

@@ -12,10 +12,9 @@ import type { RevertReason } from "../../rpc/revert-reason.js";
 import { settlementCall } from "../../settlement-call/route.js";
 import { EngineUnsupportedError } from "./engine.js";
 import type { EngineResult, SimulationParameters } from "./engine.js";
-import { askNode, createFork, requireForkNetwork } from "../fork.js";
-import type { ForkConnection } from "../fork.js";
-import { FORK_REQUESTS } from "../upstream.js";
-import { fill, planForSimulation } from "../warm.js";
+import { createFork, requireForkNetwork } from "../fork.js";
+import { FORK_REQUESTS } from "../fork-server.js";
+import { planForSimulation } from "../warm.js";
 import { executeSettlement, requireSimulator } from "./execute.js";
 
 /** Hardhat's simulator crashes the process at a larger panic code. */
@@ -25,41 +24,37 @@ const LARGEST_PANIC = 2n ** 64n - 1n;
 export async function runFork(
   parameters: SimulationParameters,
 ): Promise<EngineResult> {
-  let forked: ForkConnection | undefined;
-  let isOver = false;
-  const simulating = simulateOnFork(parameters, async (connection) => {
-    forked = connection;
-    if (isOver) {
-      await connection.close();
-    }
-  }).catch(async (error: unknown) => {
-    await explainMissing(parameters, error);
-    throw error;
-  });
+  const over = new AbortController();
+  const simulating = simulateOnFork(parameters, over.signal).catch(
+    async (error: unknown) => {
+      await explainMissing(parameters, error);
+      throw error;
+    },
+  );
   try {
     return await parameters.vault.rpc.withinDeadline(FORK_REQUESTS, simulating);
   } finally {
-    // After the deadline, the fork may not be made yet, or wait for a request of its own.
-    isOver = true;
-    await forked?.close();
+    // After the deadline, the fork still waits for its node, with a server and a folder.
+    over.abort();
+    await simulating.catch(() => undefined);
   }
 }
 
-/** @param onFork Gets the fork once it is made, to close it. */
+/** @param signal Ends the requests of the fork. */
 async function simulateOnFork(
   parameters: SimulationParameters,
-  onFork: (connection: ForkConnection) => Promise<void>,
+  signal: AbortSignal,
 ): Promise<EngineResult> {
   const { vault, route, watched, next, hardfork } = parameters;
   const { coinbase } = requireForkNetwork(vault);
   const called = callPlainly(vault, parameters);
   // Its failure comes when the fork is made.
   called.catch(() => undefined);
-  const { latest, isBlockGiven = false } = next;
-  const node = await askNode(vault, latest, isBlockGiven);
   const plan = planForSimulation(vault, coinbase, watched, route);
-  const { connection, slots } = await createFork(vault, node, {
+  const { connection, memo } = await createFork(vault, {
+    block: next.latest,
     hardfork,
+    signal,
     warmed: Promise.resolve(plan),
     settings: {
       // Hardhat's accounts would overwrite balances of the forked chain.
@@ -68,26 +63,30 @@ async function simulateOnFork(
       ...(hardfork === undefined && { transactionGasCap: next.gasLimit }),
     },
   });
-  await onFork(connection);
-  const plain = await called;
-  const reverted = plain?.reverted;
-  if (
-    reverted?.kind === "panic" &&
-    BigInt(dataSlice(reverted.data, 4)) > LARGEST_PANIC
-  ) {
-    throw new EngineUnsupportedError(
-      `Hardhat's simulator ends the process at ${reverted.text}`,
-    );
+  try {
+    const plain = await called;
+    const reverted = plain?.reverted;
+    if (
+      reverted?.kind === "panic" &&
+      BigInt(dataSlice(reverted.data, 4)) > LARGEST_PANIC
+    ) {
+      throw new EngineUnsupportedError(
+        `Hardhat's simulator ends the process at ${reverted.text}`,
+      );
+    }
+    const rpc = requireSimulator(connection.vault);
+    await rpc.request("evm_setAutomine", [false]);
+    await rpc.request("hardhat_impersonateAccount", [route.from]);
+    if (hardfork === undefined) {
+      await requireSameVerdict(connection.vault, parameters, plain);
+    }
+    const forked = { ...parameters, vault: connection.vault };
+    const result = await executeSettlement(forked, next.timestamp, true);
+    await memo.requireSameBranch();
+    return result;
+  } finally {
+    await connection.close();
   }
-  const rpc = requireSimulator(connection.vault);
-  await fill(rpc, slots);
-  await rpc.request("evm_setAutomine", [false]);
-  await rpc.request("hardhat_impersonateAccount", [route.from]);
-  if (hardfork === undefined) {
-    await requireSameVerdict(connection.vault, parameters, plain);
-  }
-  const forked = { ...parameters, vault: connection.vault };
-  return await executeSettlement(forked, next.timestamp, true);
 }
 
 /**

@@ -4,7 +4,7 @@ import { expect } from "chai";
 import { id, toQuantity } from "ethers";
 
 import { Redactor } from "../../src/redact.js";
-import { ForkCache } from "../../src/simulation/fork-cache.js";
+import { ForkServer } from "../../src/simulation/fork-server.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
 
@@ -15,36 +15,36 @@ const HASH = id("block 1000");
 
 describe("the loopback server of a fork", () => {
   let server: RpcServer;
-  let cache: ForkCache;
+  let fork: ForkServer;
 
   beforeEach(async () => {
     server = await startRpcServer({
       handler: ({ request: { method } }) => ({
-        result: method === "eth_getBlockByNumber" ? { hash: HASH } : "0x7",
+        result:
+          method === "eth_getBlockByNumber"
+            ? { number: AT, timestamp: "0x1", hash: HASH }
+            : "0x7",
       }),
     });
-    cache = await open();
+    fork = await open();
   });
   afterEach(async () => {
-    await cache.close();
+    await fork.close();
     await server.stop();
   });
 
-  const open = async (): Promise<ForkCache> =>
-    await ForkCache.open({
-      upstream: {
-        ...{ network: "live", redactor: new Redactor(), url: server.url },
-        ...{ headers: {}, timeout: 10_000 },
-      },
-      ...{ number: NUMBER, hash: HASH, folder: undefined },
+  const open = async (): Promise<ForkServer> =>
+    await ForkServer.open({
+      ...{ network: "live", redactor: new Redactor(), url: server.url },
+      ...{ headers: {}, timeout: 10_000, number: NUMBER, hash: HASH },
     });
-  const post = async (body: unknown, url = cache.url): Promise<Response> =>
+  const post = async (body: unknown, url = fork.url): Promise<Response> =>
     await fetch(url, { method: "POST", body: JSON.stringify(body) });
   const ask = async (method: string, ...params: unknown[]): Promise<unknown> =>
     await (await post({ jsonrpc: "2.0", id: 7, method, params })).json();
 
   it("the server answers on loopback under its own path only", async () => {
-    const { url } = cache;
+    const { url } = fork;
     expect(url).to.match(/^http:\/\/127\.0\.0\.1:\d+\/[0-9a-f]{48}$/u);
     const call = { id: 7, method: "eth_chainId" };
     expect((await post(call)).status).to.equal(200);
@@ -52,7 +52,7 @@ describe("the loopback server of a fork", () => {
     expect((await fetch(url)).status).to.equal(404);
   });
 
-  it("a batch is answered in its order with its ids: chain and state of the block from the cache, a newest block far above it, and what else there is from the node", async () => {
+  it("a batch is answered in its order with its ids: chain and state of the block from what was read, a newest block far above it, and what else there is from the node", async () => {
     await ask("eth_getBalance", ACCOUNT, AT);
     await ask("eth_chainId");
     server.clear();
@@ -72,7 +72,10 @@ describe("the loopback server of a fork", () => {
     );
     expect(
       server.bodies.flat().map(({ method, params }) => [method, ...params]),
-    ).to.deep.equal([["eth_getBalance", ACCOUNT, "latest"]]);
+    ).to.deep.equal([
+      ["eth_getBalance", ACCOUNT, "latest"],
+      ["eth_getBlockByNumber", AT, false],
+    ]);
   });
 
   it("an error of the node is passed on as it is", async () => {
@@ -81,7 +84,7 @@ describe("the loopback server of a fork", () => {
     expect(await ask("eth_gasPrice")).to.deep.equal({
       ...{ jsonrpc: "2.0", id: 7, error },
     });
-    expect(cache.failure).to.equal(undefined);
+    expect(fork.failure).to.equal(undefined);
   });
 
   for (const [what, method, ...params] of [
@@ -97,24 +100,26 @@ describe("the loopback server of a fork", () => {
         "error.code",
         -32_000,
       );
-      expect(String(cache.failure)).to.contain("Network live");
+      expect(String(fork.failure)).to.contain("Network live");
     });
   }
 
   it("a fork has ended once the chain has replaced its block, and once it is closed", async () => {
-    expect(cache.ended).to.equal(undefined);
-    server.handler = () => ({ result: { hash: id("other") } });
+    expect(fork.memo.ended).to.equal(undefined);
+    server.handler = () => ({
+      result: { number: AT, timestamp: "0x1", hash: id("other") },
+    });
     await ask("eth_getBlockByNumber", AT, false);
-    expect(cache.ended?.code).to.equal("VAULT_FORK_REORGED");
-    await cache.close();
-    expect(cache.ended?.code).to.equal("VAULT_FORK_CLOSED");
-    expect(cache.ended?.message).to.contain("network live");
+    expect(fork.memo.ended?.code).to.equal("VAULT_FORK_REORGED");
+    await fork.close();
+    expect(fork.memo.ended?.code).to.equal("VAULT_FORK_CLOSED");
+    expect(fork.memo.ended?.message).to.contain("network live");
   });
 
   it("the server and its folder are gone once the fork is closed", async () => {
-    const { url, folder } = cache;
+    const { url, folder } = fork;
     expect(existsSync(folder)).to.equal(true);
-    await cache.close();
+    await fork.close();
     expect(existsSync(folder)).to.equal(false);
     const answered: unknown = await post({}, url).catch(String);
     expect(answered).to.equal("TypeError: fetch failed");

@@ -1,0 +1,357 @@
+import { expect } from "chai";
+import { id, toQuantity } from "ethers";
+
+import { Redactor } from "../../src/redact.js";
+import { Memo } from "../../src/simulation/memo.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import { fieldsOf } from "../helpers/fields.js";
+import { startRpcServer } from "../helpers/rpc-server.js";
+import type {
+  RecordedRequest,
+  RpcReply,
+  RpcServer,
+} from "../helpers/rpc-server.js";
+
+const NUMBER = 1_000;
+const AT = toQuantity(NUMBER);
+const BELOW = toQuantity(NUMBER - 9);
+const HASH = id("its branch");
+const ACCOUNT = `0x${"ab".repeat(20)}`;
+const OTHER = `0x${"cd".repeat(20)}`;
+const WORD = `0x${"0".repeat(63)}7`;
+
+const header = (hash: string): RpcReply => ({
+  result: { number: AT, timestamp: "0x1", hash },
+});
+// The case of a hash is the node's choice.
+const ours = header(`0x${HASH.slice(2).toUpperCase()}`);
+const others = header(id("another branch"));
+const notFound = { error: { code: -32_000, message: "header not found" } };
+const badParams = { error: { code: -32_602, message: "invalid argument 1" } };
+const out = { error: { code: -32_000, message: "out of luck" } };
+const WRONG = { result: "0x666" };
+
+const isHeader = ({ method }: RecordedRequest): boolean =>
+  method === "eth_getBlockByNumber";
+const isByHash = ({ params }: RecordedRequest): boolean =>
+  params.some((each) => fieldsOf(each)["blockHash"] === HASH);
+
+const call = (
+  method: string,
+  ...params: readonly unknown[]
+): { method: string; params: readonly unknown[] } => ({ method, params });
+const balance = call("eth_getBalance", ACCOUNT, AT);
+const code = call("eth_getCode", ACCOUNT, AT);
+
+describe("what a fork reads from its node", () => {
+  let server: RpcServer;
+  let memo: Memo;
+  /** What the node has by the block's hash, by its number, and of the block itself. */
+  let byHash: (request: RecordedRequest) => RpcReply;
+  let byNumber: () => RpcReply;
+  let chain: () => RpcReply;
+
+  beforeEach(async () => {
+    byHash = () => ({ result: "0x07" });
+    byNumber = () => WRONG;
+    chain = () => ours;
+    server = await startRpcServer({
+      handler: ({ request }) =>
+        isHeader(request)
+          ? chain()
+          : isByHash(request)
+            ? byHash(request)
+            : byNumber(),
+    });
+    memo = new Memo({
+      ...{ network: "live", redactor: new Redactor(), url: server.url },
+      ...{ headers: {}, timeout: 10_000, number: NUMBER, hash: HASH },
+    });
+  });
+  afterEach(async () => {
+    await memo.close();
+    await server.stop();
+  });
+
+  /** The methods of each HTTP request. */
+  const sent = (): ReadonlyArray<readonly string[]> =>
+    server.bodies.map((calls) => calls.map(({ method }) => method));
+  /** After the node has shown whether it takes hashes. */
+  const begun = async (): Promise<void> => {
+    await memo.get(call("eth_getStorageAt", OTHER, "0x1", AT));
+    server.clear();
+  };
+
+  describe("of one branch", () => {
+    it("state is asked for by the block's hash, so that a node on another branch cannot answer", async () => {
+      expect(await memo.get(balance)).to.equal("0x07");
+      expect(sent()).to.deep.equal([["eth_getBalance"]]);
+      expect(server.bodies[0]?.[0]?.params).to.deep.equal([
+        ACCOUNT,
+        { blockHash: HASH, requireCanonical: true },
+      ]);
+    });
+
+    it("state is asked for again, by the hash, if a node behind the same URL does not have the block yet", async () => {
+      await begun();
+      let refusals = 2;
+      byHash = () => (refusals-- > 0 ? notFound : { result: "0x07" });
+      expect(await memo.get(balance)).to.equal("0x07");
+    });
+
+    it("state is asked for by number of a node that takes no hash, and the block's hash is compared afterwards, in a batch, too", async () => {
+      byHash = () => badParams;
+      byNumber = () => ({ result: "0x08" });
+      expect(await memo.get(balance)).to.equal("0x08");
+      server.clear();
+      expect(await memo.get(code)).to.equal("0x08");
+      expect(sent()).to.deep.equal([["eth_getCode"], ["eth_getBlockByNumber"]]);
+      chain = () => others;
+      await expectVaultError(
+        memo.fetch([call("eth_getCode", OTHER, AT)]),
+        "VAULT_FORK_REORGED",
+      );
+    });
+
+    it("no value of a batch is kept that a node without hashes answers of another branch", async () => {
+      byNumber = () => ({ result: "0x08" });
+      chain = () => others;
+      const fetched = await memo.fetch([balance, code]).catch(() => "failed");
+      expect(fetched).to.equal("failed");
+      await expectVaultError(memo.get(balance), "VAULT_FORK_REORGED");
+    });
+
+    it("the block itself is asked for again while the node has none at its number, and is not taken of another branch", async () => {
+      const answers = [{ result: null }, { result: null }];
+      chain = () => answers.pop() ?? ours;
+      const block = call("eth_getBlockByNumber", AT, true);
+      expect(await memo.get(block)).to.include({ number: AT });
+      chain = () => others;
+      await expectVaultError(
+        memo.get(call("eth_getBlockByNumber", AT, false)),
+        "VAULT_FORK_REORGED",
+      );
+    });
+
+    for (const [method, ...params] of [
+      ["eth_getBlockByNumber", BELOW, true],
+      ["eth_getLogs", {}],
+      ["eth_getTransactionReceipt", HASH],
+      ["eth_feeHistory", "0x1", BELOW, []],
+      ["eth_getBalance", ACCOUNT, BELOW],
+    ] as const) {
+      it(`${method} below the block is not taken once the chain has replaced the block`, async () => {
+        let headers = 0;
+        chain = () => {
+          headers += 1;
+          return method === "eth_getBlockByNumber" && headers === 1
+            ? header(id("below"))
+            : others;
+        };
+        await expectVaultError(
+          memo.get(call(method, ...params)),
+          "VAULT_FORK_REORGED",
+        );
+      });
+    }
+
+    it("nothing is asked for any more once the chain has replaced the block, and what was read is still there", async () => {
+      await memo.get(balance);
+      chain = () => others;
+      const { details } = await expectVaultError(
+        memo.requireSameBranch(),
+        "VAULT_FORK_REORGED",
+      );
+      expect(details).to.include({ network: "live", block: NUMBER });
+      expect(memo.ended?.code).to.equal("VAULT_FORK_REORGED");
+      server.clear();
+      await expectVaultError(memo.get(code), "VAULT_FORK_REORGED");
+      expect(server.bodies).to.deep.equal([]);
+      expect(await memo.get(balance)).to.equal("0x07");
+    });
+
+    it("a read throws VAULT_BLOCK_NOT_FOUND if the node does not get the block", async () => {
+      byHash = () => notFound;
+      chain = () => ({ result: null });
+      await expectVaultError(memo.get(balance), "VAULT_BLOCK_NOT_FOUND");
+    });
+  });
+
+  describe("once", () => {
+    it("a value is asked for once, in whichever form a place and an address are, at the same time and later", async () => {
+      const slot = `0x${"1".padStart(64, "0")}`;
+      const upper = `0x${"AB".repeat(20)}`;
+      const calls = [
+        call("eth_getStorageAt", ACCOUNT, "0x1", AT),
+        call("eth_getStorageAt", ACCOUNT, slot, AT),
+        call("eth_getStorageAt", upper, "0x1", AT),
+      ];
+      await Promise.all(calls.map(async (one) => await memo.get(one)));
+      for (const one of calls) {
+        expect(await memo.get(one)).to.equal("0x07");
+      }
+      expect(sent()).to.deep.equal([["eth_getStorageAt"]]);
+    });
+
+    it("values that are asked for at the same time go in one batch", async () => {
+      await begun();
+      await Promise.all(
+        [balance, code].map(async (one) => await memo.get(one)),
+      );
+      expect(sent()).to.deep.equal([["eth_getBalance", "eth_getCode"]]);
+    });
+
+    it("a read waits for the warming, and asks for nothing that it has brought", async () => {
+      await begun();
+      memo.warming = memo.fetch([balance, code]);
+      expect(await memo.get(balance)).to.equal("0x07");
+      expect(sent()).to.deep.equal([["eth_getBalance", "eth_getCode"]]);
+    });
+
+    for (const [method, at, right, wrong] of [
+      ["eth_getStorageAt", ["0x1"], WORD, [null, `${WORD}00`, "7"]],
+      ["eth_getBalance", [], "0x7", ["0x", `${WORD}00`, 7]],
+      ["eth_getTransactionCount", [], "0x7", [null, "seven"]],
+      ["eth_getCode", [], "0x60", [null, "0x7"]],
+    ] as const) {
+      it(`${JSON.stringify(wrong)} are no answers to ${method}, alone or in a batch, and the value is read once the node has it`, async () => {
+        const asked = call(method, ACCOUNT, ...at, AT);
+        await begun();
+        for (const result of wrong) {
+          byHash = () => ({ result });
+          await memo.fetch([asked, asked]);
+          const error = await expectVaultError(
+            memo.get(asked),
+            "VAULT_RPC_INVALID_RESPONSE",
+          );
+          expect(error.message).to.contain(`to ${method} cannot be used`);
+        }
+        byHash = () => ({ result: right });
+        expect(await memo.get(asked)).to.equal(right);
+      });
+    }
+
+    it("an error is no value: the next read asks again", async () => {
+      await begun();
+      byHash = () => badParams;
+      byNumber = () => badParams;
+      await expectVaultError(memo.get(balance), "VAULT_RPC_ERROR");
+      byHash = () => ({ result: "0x07" });
+      expect(await memo.get(balance)).to.equal("0x07");
+    });
+
+    for (const method of ["eth_getBlockByNumber", "eth_chainId"]) {
+      it(`begin() throws the error of a node that refuses ${method}`, async () => {
+        const { handler } = server;
+        server.handler = async (exchange) =>
+          exchange.request.method === method ? out : await handler(exchange);
+        const { details } = await expectVaultError(
+          memo.begin(),
+          "VAULT_RPC_ERROR",
+        );
+        expect(details).to.include({ method });
+      });
+    }
+  });
+
+  describe("in batches", () => {
+    const many = (count: number): Array<ReturnType<typeof call>> =>
+      Array.from({ length: count }, (_, slot) =>
+        call("eth_getStorageAt", ACCOUNT, toQuantity(slot), AT),
+      );
+    /** Each slot has its own number. */
+    beforeEach(() => {
+      byHash = ({ params }) => ({ result: params[1] });
+    });
+
+    it("each value is that with its id, in whatever order they come, and those that are missing are asked for alone", async () => {
+      await begun();
+      server.batch = (answers) => [
+        { id: null, result: "0x99" },
+        { id: 77, result: "0x99" },
+        ...answers.slice(1).toReversed(),
+      ];
+      await memo.fetch(many(4));
+      expect(sent()).to.have.length(1);
+      for (const [slot, one] of many(4).entries()) {
+        expect(await memo.get(one)).to.equal(toQuantity(slot));
+      }
+      expect(sent()).to.have.length(2);
+    });
+
+    it("an answer with the id of another request is not taken", async () => {
+      await begun();
+      let isFirst = true;
+      server.handler = ({ request, response }) => {
+        if (!isFirst) {
+          return byHash(request);
+        }
+        isFirst = false;
+        response.end(JSON.stringify({ jsonrpc: "2.0", id: 9, result: "0x9" }));
+        return "handled";
+      };
+      expect(await memo.get(many(3)[2] ?? balance)).to.equal("0x2");
+    });
+
+    it("a batch has at most 100 calls", async () => {
+      await begun();
+      await memo.fetch(many(250));
+      expect(
+        server.bodies.map(({ length }) => length).toSorted((a, b) => b - a),
+      ).to.deep.equal([100, 100, 50]);
+    });
+
+    for (const [title, refusal] of [
+      ["an HTTP status", 413],
+      ["text", "<html>too many</html>"],
+      ["nothing", "cut"],
+      ["one error", { id: null, error: { code: -32_600, message: "no" } }],
+    ] as const) {
+      it(`values are asked for one by one of a node that answers a batch with ${title}`, async () => {
+        await begun();
+        server.batch = () => refusal;
+        await memo.fetch(many(3));
+        server.clear();
+        for (const [slot, one] of many(3).entries()) {
+          expect(await memo.get(one)).to.equal(toQuantity(slot));
+        }
+        expect(sent()).to.deep.equal([]);
+      });
+    }
+
+    it("a batch is repeated whole in which the node limits the rate of one call", async () => {
+      await begun();
+      let refusals = 2;
+      server.handler = ({ request, isBatch }) =>
+        isBatch && request.id === 1 && refusals-- > 0
+          ? { error: { code: -32_005, message: "limit exceeded" } }
+          : byHash(request);
+      await memo.fetch(many(3));
+      expect(server.bodies.map(({ length }) => length)).to.deep.equal([
+        ...[3, 3, 3],
+      ]);
+    });
+
+    it("what a batch answers with an error is left to who needs it", async () => {
+      await begun();
+      server.handler = ({ request, isBatch }) =>
+        isBatch && request.id === 1 ? out : byHash(request);
+      const calls = many(3);
+      await memo.fetch(calls);
+      expect(sent()).to.have.length(1);
+      expect(await memo.get(calls[1] ?? balance)).to.equal("0x1");
+      expect(sent()).to.have.length(2);
+    });
+  });
+
+  it("a read of a fork that is closed throws VAULT_FORK_CLOSED, also one that waits for the node, and nothing is sent", async () => {
+    server.handler = async () => await new Promise(() => undefined);
+    const waiting = memo.get(balance);
+    const refused = expectVaultError(waiting, "VAULT_FORK_CLOSED");
+    await memo.close();
+    await refused;
+    server.clear();
+    await expectVaultError(memo.get(code), "VAULT_FORK_CLOSED");
+    expect(sent()).to.deep.equal([]);
+  });
+});
