@@ -141,7 +141,12 @@ export class Memo {
     const results = await this.ask(
       isByHash ? calls.map((call) => this.#atHash(call)) : calls,
     );
-    if (!isByHash && calls.some(({ method }) => method in stateMethods)) {
+    const isProved = calls.every(
+      (call) =>
+        timelessMethods.has(call.method) ||
+        (this.#isOfBlock(call) && (isByHash || call.method === BLOCK_METHOD)),
+    );
+    if (!isProved) {
       await this.requireSameBranch();
     }
     for (const [index, call] of calls.entries()) {

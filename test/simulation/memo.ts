@@ -155,6 +155,15 @@ describe("what a fork reads from its node", () => {
       });
     }
 
+    it("a batch with a value below the block is not taken once the chain has replaced the block", async () => {
+      await begun();
+      chain = () => others;
+      await expectVaultError(
+        memo.fetch([balance, call("eth_getBalance", ACCOUNT, BELOW)]),
+        "VAULT_FORK_REORGED",
+      );
+    });
+
     it("nothing is asked for any more once the chain has replaced the block, and what was read is still there", async () => {
       await memo.get(balance);
       chain = () => others;
