@@ -1,4 +1,5 @@
 import { contractRoleNames, contractRoles } from "../src/protocol/index.js";
+import { mockScales } from "../src/mocks/scenarios.js";
 import { deployMocksTask } from "./definitions/deploy-mocks.js";
 import { readEnvelope, writeAction } from "./open-vault.js";
 import { labelledValues, notes, title } from "./output/blocks.js";
@@ -18,6 +19,7 @@ export default writeAction(
       block: envelope.block.number,
       scenario,
       contracts: addresses,
+      scales: mockScales,
     });
     if (file === undefined) {
       await say(

@@ -71,8 +71,10 @@ export async function withVault<T>(
   try {
     const { vault: own } = connection;
     const vault = instance === undefined ? own : own.instance(instance);
+    const located =
+      at === undefined ? await vault.withScalesOfMocks() : vault.at(at, "--at");
     return await work(
-      (at === undefined ? vault : vault.at(at, "--at")).withOptions({
+      located.withOptions({
         onRetry: ({ method, reason, problem, attempt }) => {
           if (reason === "pending" || attempt > 1) {
             terminal.progress(

@@ -21,7 +21,10 @@ export function parseOptions<Described extends Options>(
 ): ValuesOf<Described> & CommonValues {
   const scales = {
     raw: typed["raw"] === true,
-    tokenDecimals: (where) => tokenDecimalsFor(where, typed, hre),
+    // Asked only of tasks that take an amount.
+    get tokenDecimals() {
+      return tokenDecimalsFor(typed, hre);
+    },
   } satisfies Scales;
   const values = Object.entries(described).map(([name, option]) => {
     const { kind, help: form, isRequired } = option;
@@ -45,18 +48,12 @@ export function parseOptions<Described extends Options>(
 }
 
 function tokenDecimalsFor(
-  where: string,
   { instance }: TypedOptions,
   hre: HardhatRuntimeEnvironment,
-): number {
+): number | undefined {
   const { name: network, config } = selectedNetwork(hre);
   const name = typeof instance === "string" ? instance : undefined;
-  const { tokenDecimals } = settingsOf(network, config, name);
-  if (tokenDecimals === undefined) {
-    const details = { where, network };
-    throw vaultError("VAULT_TOKEN_DECIMALS_NOT_CONFIGURED", details);
-  }
-  return tokenDecimals;
+  return settingsOf(network, config, name).tokenDecimals;
 }
 
 /** The network of `--network`, or Hardhat's default one. */

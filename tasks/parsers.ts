@@ -25,8 +25,8 @@ import type { Address } from "../src/protocol/index.js";
 export interface Scales {
   /** True for `--raw`: unscaled integers. */
   readonly raw: boolean;
-  /** @throws VaultError VAULT_TOKEN_DECIMALS_NOT_CONFIGURED */
-  readonly tokenDecimals: (where: string) => number;
+  /** Undefined if they are not configured; recorded mocks may have them. */
+  readonly tokenDecimals: number | undefined;
 }
 
 /**
@@ -47,6 +47,16 @@ export class Time {
     public readonly text: string,
     /** @throws VaultError VAULT_TIME_IN_PAST */
     public readonly after: (chainTime: number) => bigint,
+  ) {}
+}
+
+/** An amount of tokens whose decimals are not configured. */
+export class Amount {
+  public constructor(
+    /** @throws VaultError VAULT_INVALID_DECIMAL */
+    public readonly scaledBy: (tokenDecimals: number) => bigint,
+    /** Names the option in errors. */
+    public readonly where: string,
   ) {}
 }
 
@@ -183,10 +193,14 @@ export function parseAmount(
   text: string,
   where: string,
   { raw, tokenDecimals }: Scales,
-): bigint {
+): bigint | Amount {
+  const scaledBy = (decimals: number): bigint =>
+    parseDecimal(text, where, decimals);
   return raw
     ? parseInteger(text, where)
-    : parseDecimal(text, where, tokenDecimals(where));
+    : tokenDecimals === undefined
+      ? new Amount(scaledBy, where)
+      : scaledBy(tokenDecimals);
 }
 
 export function parsePercent(

@@ -10,7 +10,9 @@ import {
 import type { LocatedCall, Together } from "../src/client/snapshot.js";
 import type { Context } from "../src/client/reader.js";
 import { getNextTime } from "../src/rpc/blocks.js";
+import { vaultError } from "../src/errors.js";
 import { asRecord } from "../src/json.js";
+import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { operationEntry, set, queriesOf } from "../src/protocol/index.js";
 import type { Field, ReadOperationName } from "../src/protocol/index.js";
 import { hideInOrder, pinVault, readAction } from "./open-vault.js";
@@ -19,7 +21,7 @@ import type { Block } from "./output/blocks.js";
 import { formatValue } from "./output/format-value.js";
 import type { FormatContext } from "./output/format-value.js";
 import { readingsBlock } from "./output/readings.js";
-import { Time } from "./parsers.js";
+import { Amount, Time } from "./parsers.js";
 import { readTask } from "./definitions/read.js";
 
 /** An older block is named, since its time is not the one that counts. */
@@ -33,7 +35,10 @@ export function createReadAction(
     readTask(description, inputs),
     async (vault, { block, from, raw, ...rest }) => {
       const typed: Readonly<Record<string, unknown>> = rest;
-      const values = inputs.map((field) => typed[field.option ?? field.name]);
+      const values = inputs.map((field) => {
+        const value = typed[field.option ?? field.name];
+        return value instanceof Amount ? inTokensOf(vault, value) : value;
+      });
       // The clock of the chain is read first only if a time counts from it.
       const known = values.some((value) => value instanceof Time)
         ? await pinVault(vault, block)
@@ -114,6 +119,17 @@ export function createReadAction(
       };
     },
   );
+}
+
+/** @throws VaultError VAULT_TOKEN_DECIMALS_NOT_CONFIGURED */
+function inTokensOf(
+  { networkName: network, settings }: HardhatVault,
+  { scaledBy, where }: Amount,
+): bigint {
+  if (settings.tokenDecimals === undefined) {
+    throw vaultError("VAULT_TOKEN_DECIMALS_NOT_CONFIGURED", { where, network });
+  }
+  return scaledBy(settings.tokenDecimals);
 }
 
 /** One call is of one block by itself; a block that is named is read by its hash. */

@@ -67,7 +67,11 @@ async function readAll(
   const instances = await Promise.all(
     names.map(
       async (name) =>
-        await readState(vault.instance(name).pinnedTo(pin), pinned, clock),
+        await readState(
+          (await vault.instance(name).withScalesOfMocks()).pinnedTo(pin),
+          pinned,
+          clock,
+        ),
     ),
   );
   // Some networks configure contracts only in their instances.

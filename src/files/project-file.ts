@@ -1,14 +1,6 @@
 import { Buffer } from "node:buffer";
 import { randomUUID } from "node:crypto";
-import {
-  link,
-  mkdir,
-  open,
-  readFile,
-  readdir,
-  rm,
-  stat,
-} from "node:fs/promises";
+import { link, mkdir, open, readFile, readdir, rm } from "node:fs/promises";
 import path from "node:path";
 
 import { toJsonValue } from "../json.js";
@@ -22,23 +14,6 @@ export async function listProjectFiles(
   projectRoot: string,
 ): Promise<readonly string[]> {
   return await readdir(path.join(projectRoot, PROJECT_FOLDER)).catch(() => []);
-}
-
-/** Of these files, the one that was written last; those that cannot be examined are older. */
-export async function newestProjectFile(
-  projectRoot: string,
-  names: readonly string[],
-): Promise<string | undefined> {
-  const times = await Promise.all(
-    names.map(async (name) => {
-      const file = path.join(projectRoot, PROJECT_FOLDER, name);
-      return await stat(file).then(
-        ({ mtimeMs }) => mtimeMs,
-        () => 0,
-      );
-    }),
-  );
-  return names[times.indexOf(Math.max(...times))];
 }
 
 /**

@@ -4,6 +4,7 @@ import { notOneOf } from "../client/inputs.js";
 import { ContractType, OrderState, answerOf } from "../protocol/index.js";
 import { keysOf } from "../protocol/keys-of.js";
 import type {
+  DisplaySettings,
   OperationResult,
   ReadOperationName,
   VaultOrder,
@@ -13,6 +14,20 @@ import type { MockState } from "./types.js";
 
 const ONE = 10n ** 18n;
 const DAY_SECONDS = 86_400n;
+
+/** The scales of every scenario: amounts have 18 decimals, `settledAmount` counts orders. */
+export const mockScales: DisplaySettings = {
+  tokenDecimals: 18,
+  displayDecimals: {
+    round: 0,
+    order: 18,
+    pools: 18,
+    margins: 18,
+    marginBalance: 18,
+    volume: 18,
+    minXMargin: 18,
+  },
+};
 
 /** Order 1 of `open-round`, and the defaults of an order in `overrides`. */
 export const someOrder: Readonly<VaultOrder> = {

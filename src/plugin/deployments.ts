@@ -1,17 +1,16 @@
 import { z } from "zod";
 
 import type { LocatedAddress, MissingAddress } from "../client/addresses.js";
-import { fallbackTo, vaultError } from "../errors.js";
+import { vaultError } from "../errors.js";
 import {
   listProjectFiles,
-  newestProjectFile,
   readProjectFile,
   reasonOf,
   writeProjectFile,
 } from "../files/project-file.js";
 import { PROJECT_FOLDER } from "../files/project-folder.js";
 import { byRole } from "../protocol/index.js";
-import type { ContractRole } from "../protocol/index.js";
+import type { ContractRole, DisplaySettings } from "../protocol/index.js";
 import { hasCode } from "../rpc/accounts.js";
 import { UNKNOWN_GENESIS, getGenesisHash } from "../rpc/blocks.js";
 import { getChainId } from "../rpc/chain.js";
@@ -29,6 +28,8 @@ interface MockDeployment {
   readonly scenario: string;
   readonly instance?: string | undefined;
   readonly contracts: Readonly<Record<ContractRole, string>>;
+  /** The scales of the mocks' values. */
+  readonly scales?: DisplaySettings | undefined;
 }
 
 const deploymentSchema: Schema<MockDeployment> = z
@@ -40,6 +41,13 @@ const deploymentSchema: Schema<MockDeployment> = z
     scenario: z.string(),
     instance: z.string().optional(),
     contracts: z.object(byRole(() => recordedAddress)).strict(),
+    scales: z
+      .object({
+        tokenDecimals: recordedCount,
+        displayDecimals: z.record(recordedCount),
+      })
+      .strict()
+      .optional(),
   })
   .strict();
 
@@ -49,16 +57,12 @@ const deploymentSchema: Schema<MockDeployment> = z
  */
 export class DeploymentAddresses {
   #found: Promise<MockDeployment | string> | undefined;
-  /** End of the names of this instance's files. */
-  readonly #suffix: string;
 
   constructor(
     private readonly rpc: RpcClient,
     private readonly projectRoot: string,
     private readonly instance?: string,
-  ) {
-    this.#suffix = instance === undefined ? ".json" : `-${instance}.json`;
-  }
+  ) {}
 
   /**
    * @returns The recorded address, or why there is none and what to do.
@@ -67,26 +71,21 @@ export class DeploymentAddresses {
   public async find(
     role: ContractRole,
   ): Promise<LocatedAddress<string> | Pick<MissingAddress, "hint">> {
-    this.#found ??= this.#load();
-    const loading = this.#found;
-    let found: MockDeployment | string | undefined;
-    try {
-      found = await loading;
-    } finally {
-      // Retry next time: mocks may be deployed, or the node restarted, meanwhile.
-      if (typeof found !== "object" && this.#found === loading) {
-        this.#found = undefined;
-      }
-    }
-    if (typeof found !== "object") {
-      return { hint: found };
-    }
-    return { address: found.contracts[role], source: this.#fileOf(found) };
+    const found = await this.#find();
+    return typeof found === "string"
+      ? { hint: found }
+      : { address: found.contracts[role], source: this.#fileOf(found) };
+  }
+
+  /** @returns The scales of the recorded mocks; undefined if there are none. */
+  public async findScales(): Promise<DisplaySettings | undefined> {
+    const found = await this.#find();
+    return typeof found === "string" ? undefined : found.scales;
   }
 
   /** @returns The file's path, relative to the project's root. */
   public async save(
-    mocks: Pick<MockDeployment, "block" | "scenario" | "contracts">,
+    mocks: Pick<MockDeployment, "block" | "scenario" | "contracts" | "scales">,
   ): Promise<string> {
     const deployment: MockDeployment = {
       version: 1,
@@ -106,15 +105,73 @@ export class DeploymentAddresses {
     return file;
   }
 
+  async #find(): Promise<MockDeployment | string> {
+    const loading = (this.#found ??= this.#load());
+    let found: MockDeployment | string | undefined;
+    try {
+      found = await loading;
+      return found;
+    } finally {
+      // Retry next time: mocks may be deployed, or the node restarted, meanwhile.
+      if (typeof found !== "object" && this.#found === loading) {
+        this.#found = undefined;
+      }
+    }
+  }
+
+  /** @returns The mocks, or a hint: the reason that there are none, and what to do. */
+  async #load(): Promise<MockDeployment | string> {
+    const again = `run ${this.#command} again.`;
+    const names = (await listProjectFiles(this.projectRoot)).filter(
+      (name) => /^[0-9]+-[0-9a-z]+([-.].*)$/u.exec(name)?.[1] === this.#suffix,
+    );
+    const chainId = names.length === 0 ? 0 : await getChainId(this.rpc);
+    const files = names
+      .filter((name) => name.startsWith(`${chainId}-`))
+      .toSorted()
+      .map((name) => `${PROJECT_FOLDER}/${name}`);
+    if (files.length === 0) {
+      return `For a local node, ${this.#command} deploys mocks.`;
+    }
+    const genesisHash = await getGenesisHash(this.rpc);
+    const file = this.#fileOf({ chainId, genesisHash });
+    const deployment = await readProjectFile(
+      this.projectRoot,
+      file,
+      deploymentSchema,
+      (problem, cause) => this.#invalid(file, problem, cause),
+    );
+    if (
+      deployment?.chainId !== chainId ||
+      deployment.genesisHash !== genesisHash ||
+      genesisHash === UNKNOWN_GENESIS
+    ) {
+      return `${files.join(", ")} ${files.length === 1 ? "belongs to another chain" : "belong to other chains"} with the same id (the node was probably restarted): ${again}`;
+    }
+    const haveCode = await Promise.all(
+      Object.values(deployment.contracts).map(
+        async (address) => await hasCode(this.rpc, address),
+      ),
+    );
+    return haveCode.includes(false)
+      ? `The mocks of ${file} are not on the chain any more: ${again}`
+      : deployment;
+  }
+
+  #invalid(file: string, problem: string, cause: unknown): Error {
+    const args = { file, problem, command: this.#command };
+    return vaultError("VAULT_INVALID_DEPLOYMENT_FILE", args, cause);
+  }
+
   get #command(): string {
     const instance =
       this.instance === undefined ? "" : ` --instance ${this.instance}`;
     return `\`npx hardhat vault deploy-mocks${instance} --network ${this.rpc.network}\``;
   }
 
-  #invalid(file: string, problem: string, cause: unknown): Error {
-    const args = { file, problem, command: this.#command };
-    return vaultError("VAULT_INVALID_DEPLOYMENT_FILE", args, cause);
+  /** End of the names of this instance's files. */
+  get #suffix(): string {
+    return this.instance === undefined ? ".json" : `-${this.instance}.json`;
   }
 
   #fileOf({
@@ -123,80 +180,5 @@ export class DeploymentAddresses {
   }: Pick<MockDeployment, "chainId" | "genesisHash">): string {
     const genesis = genesisHash.toLowerCase().replace("0x", "").slice(0, 8);
     return `${PROJECT_FOLDER}/${chainId}-${genesis}${this.#suffix}`;
-  }
-
-  /** @returns The mocks, or a hint: the reason that there are none, and what to do. */
-  async #load(): Promise<MockDeployment | string> {
-    const none = `For a local node, ${this.#command} deploys mocks.`;
-    const again = `run ${this.#command} again.`;
-    const names = (await listProjectFiles(this.projectRoot)).filter((name) => {
-      const [, suffix] = /^[0-9]+-[0-9a-z]+([-.].*)$/u.exec(name) ?? [];
-      return suffix === this.#suffix;
-    });
-    if (names.length === 0) {
-      return none;
-    }
-    // Asked together: the newest file is mostly the one of this chain. If it is not, the
-    // answers about its code are not needed.
-    const newest = await this.#readNewest(names);
-    const code = newest === undefined ? undefined : this.#isDeployed(newest);
-    const genesis = getGenesisHash(this.rpc);
-    for (const answer of [code, genesis]) {
-      // A failure counts where the answer is used.
-      answer?.catch(() => undefined);
-    }
-    const chainId = await getChainId(this.rpc);
-    const files = names
-      .filter((name) => name.startsWith(`${chainId}-`))
-      .toSorted()
-      .map((name) => `${PROJECT_FOLDER}/${name}`);
-    if (files.length === 0) {
-      return none;
-    }
-    const genesisHash = await genesis;
-    const file = this.#fileOf({ chainId, genesisHash });
-    const isNewest = newest !== undefined && this.#fileOf(newest) === file;
-    const deployment = isNewest ? newest : await this.#read(file);
-    if (
-      deployment?.chainId !== chainId ||
-      deployment.genesisHash !== genesisHash ||
-      genesisHash === UNKNOWN_GENESIS
-    ) {
-      return `${files.join(", ")} ${files.length === 1 ? "belongs to another chain" : "belong to other chains"} with the same id (the node was probably restarted): ${again}`;
-    }
-    const isDeployed = isNewest ? code : this.#isDeployed(deployment);
-    return (await isDeployed) === true
-      ? deployment
-      : `The mocks of ${file} are not on the chain any more: ${again}`;
-  }
-
-  async #read(file: string): Promise<MockDeployment | undefined> {
-    return await readProjectFile(
-      this.projectRoot,
-      file,
-      deploymentSchema,
-      (problem, cause) => this.#invalid(file, problem, cause),
-    );
-  }
-
-  /** @returns Undefined if it cannot be used, which counts only if it is needed. */
-  async #readNewest(
-    names: readonly string[],
-  ): Promise<MockDeployment | undefined> {
-    const name = await newestProjectFile(this.projectRoot, names);
-    const file = `${PROJECT_FOLDER}/${name}`;
-    const found = await this.#read(file).catch(fallbackTo(undefined));
-    return found !== undefined && this.#fileOf(found) === file
-      ? found
-      : undefined;
-  }
-
-  async #isDeployed({ contracts }: MockDeployment): Promise<boolean> {
-    const haveCode = await Promise.all(
-      Object.values(contracts).map(
-        async (address) => await hasCode(this.rpc, address),
-      ),
-    );
-    return !haveCode.includes(false);
   }
 }

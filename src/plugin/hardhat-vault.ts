@@ -10,6 +10,7 @@ import type { AddressResolver, LocatedAddress } from "../client/addresses.js";
 import type { ErrorAbisOf } from "../client/error-abis.js";
 import { withCallerStack } from "../caller-stack.js";
 import { parseAddress } from "../client/inputs.js";
+import { fallbackTo } from "../errors.js";
 import type {
   ListedOrder,
   Order,
@@ -26,7 +27,6 @@ import type { Redactor } from "../redact.js";
 import type { Eip1193Provider } from "../rpc/eip1193.js";
 import { KnownNode, RpcClient } from "../rpc/rpc-client.js";
 import type { ContractRole, DisplaySettings } from "../protocol/index.js";
-import type { SettlementSettings } from "../protocol/settlement-settings.js";
 import type { Settlement, SettleAllOptions } from "../settlement/types.js";
 import type { ForkConnection, ForkOptions } from "../simulation/fork.js";
 import type { SimulateSettleAllOptions } from "../simulation/options.js";
@@ -37,6 +37,7 @@ import {
   settingsOf,
 } from "./addresses.js";
 import type { ConnectionAddresses } from "./addresses.js";
+import type { VaultInstanceConfig } from "./config-types.js";
 import type { DeploymentAddresses } from "./deployments.js";
 import {
   loadDeployMocks,
@@ -90,6 +91,8 @@ export class HardhatVault extends VaultClient implements VaultHost {
   public readonly instanceName: string | undefined;
   /** @internal */
   public readonly context: HookContext;
+  /** Of the mocks that deploy-mocks recorded; none before {@link withScalesOfMocks}. */
+  private readonly scales: DisplaySettings = {};
   /** @internal Undefined on an in-process network, where nothing persists. */
   public readonly deployments: (() => Promise<DeploymentAddresses>) | undefined;
 
@@ -340,11 +343,36 @@ export class HardhatVault extends VaultClient implements VaultHost {
   /** @internal No others: forks are configured with these. */
   public get settings(): DisplaySettings {
     const { tokenDecimals, displayDecimals } = this.settlementSettings;
-    return { tokenDecimals, displayDecimals };
+    return {
+      tokenDecimals: tokenDecimals ?? this.scales.tokenDecimals,
+      displayDecimals: { ...this.scales.displayDecimals, ...displayDecimals },
+    };
+  }
+
+  /**
+   * Returns the same vault, which knows the scales of its mocks if all its contracts are those
+   * of deploy-mocks. An error of the recorded mocks is one of the first read, too.
+   *
+   * @internal
+   */
+  public async withScalesOfMocks(): Promise<this> {
+    const { contracts } = this.connection.networkConfig.vault;
+    const configured = { ...contracts, ...this.settlementSettings.contracts };
+    if (Object.keys(configured).length > 0 || this.deployments === undefined) {
+      return this;
+    }
+    const scales = await (
+      await this.deployments()
+    )
+      .findScales()
+      .catch(fallbackTo(undefined));
+    return scales === undefined
+      ? this
+      : Object.assign(this.copy({}), { scales });
   }
 
   /** @internal */
-  public get settlementSettings(): SettlementSettings & DisplaySettings {
+  public get settlementSettings(): VaultInstanceConfig {
     return settingsOf(
       this.networkName,
       this.connection.networkConfig,

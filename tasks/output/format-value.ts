@@ -152,7 +152,7 @@ const suffixes: { readonly [Name in Unit]?: string } = {
 };
 
 const CONFIGURED =
-  "displayDecimals scales values whose scale is not documented, as configured.";
+  "Scales that are not documented: from displayDecimals, or the mocks' own.";
 
 /** Ten digits: Unix seconds from 2001 to 2286. */
 function looksLikeTime(value: bigint): boolean {

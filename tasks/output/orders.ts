@@ -90,7 +90,7 @@ export function describeScales(context: FormatContext): string {
   const unscaled = "integers are unscaled: their scale is not documented.";
   return scaled.length === 0
     ? `I${unscaled.slice(1)}`
-    : `Scaled as configured: ${scaled.map(({ label }) => label.toLowerCase()).join(", ")}. Other ${unscaled}`;
+    : `Scaled: ${scaled.map(({ label }) => label.toLowerCase()).join(", ")}. Other ${unscaled}`;
 }
 
 /** Without the unit: a note below the table has the scales. */

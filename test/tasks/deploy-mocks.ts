@@ -81,6 +81,26 @@ describe("vault deploy-mocks", () => {
     expect(parseDocument(read)).to.have.nested.property("round.settled", true);
   });
 
+  it("tasks show the values of the mocks that deploy-mocks recorded by the mocks' scales, and their own settings come first", async () => {
+    await run("deploy-mocks --json");
+    const screen = async (typed: string, settings: NetworkSettings = {}) =>
+      (await run(typed, settings)).stdout;
+    expect(await screen("status")).to.not.match(/\braw\b/u);
+    expect(await screen("round")).to.contain("Maximum volume   1,000 tokens");
+    expect(await screen("pools")).to.match(/Public deposited +5,000,000$/mu);
+    const terms = "--max-volume 1000 --apy 12.5 --end-time +7d";
+    expect(await screen(`margins ${terms}`)).to.match(/ 52,500$/mu);
+    const vault = { displayDecimals: { pools: 20 } };
+    expect(await screen("pools", { vault })).to.match(/deposited +50,000$/mu);
+    // Contracts that somebody names may have any scale.
+    const json = parseDocument(await run("deploy-mocks --json"));
+    const { publicPool } = fieldsOf(fieldsOf(json)["contracts"]);
+    const at = `--at publicPool=${String(publicPool)}`;
+    expect(await screen(`pools ${at}`)).to.match(/deposited .* raw$/mu);
+    const contracts = { publicPool: String(publicPool) };
+    expect(await screen("pools", { vault: { contracts } })).to.match(/ raw$/mu);
+  });
+
   it("deploy-mocks in process writes no file, and says that the mocks end", async () => {
     const { stdout, stderr } = await runTyped(
       await createTestHre(),

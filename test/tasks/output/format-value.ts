@@ -94,7 +94,7 @@ describe("values for a person", () => {
     expect(formatValue(deposit, 1_234_500_000n, configured)).to.deep.equal({
       ...{ text: "1,234.5", unscaled: 1_234_500_000n },
       footnote:
-        "displayDecimals scales values whose scale is not documented, as configured.",
+        "Scales that are not documented: from displayDecimals, or the mocks' own.",
     });
     const price = fieldOf("getOrderInfo", "openPrice");
     const half = 5n * 10n ** 17n;

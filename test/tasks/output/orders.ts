@@ -47,7 +47,7 @@ describe("orders in each form", () => {
     [
       // The table has no fees and no pools.
       { displayDecimals: { ...decimals, "order.exFee": 2, "pools.locked": 1 } },
-      "Scaled as configured: opening price, closing price. Other integers are unscaled: their scale is not documented.",
+      "Scaled: opening price, closing price. Other integers are unscaled: their scale is not documented.",
     ],
   ] as const) {
     it(`describeScales of ${JSON.stringify(settings)} is "${text}"`, () => {
