@@ -66,7 +66,6 @@ export default defineConfig({
           "src/redact.ts",
           "src/protocol/{amounts,time,round}.ts",
           "src/guard/errors.ts",
-          "src/files/project-folder.ts",
           "src/mocks/scenarios.ts",
         ),
         chunk(

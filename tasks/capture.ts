@@ -6,7 +6,7 @@ import { assertInvariant, invalidArgument } from "../src/errors.js";
 import { checkValues } from "../src/mocks/values.js";
 import { operations } from "../src/protocol/index.js";
 import type { CalMarginsParameters } from "../src/protocol/index.js";
-import { requireRegularFile } from "../src/files/regular-file.js";
+import { requireRegularFile } from "../src/files/replace-file.js";
 import { asRecord } from "../src/json.js";
 import { capture } from "../src/mocks/capture.js";
 import type { Capture } from "../src/mocks/capture.js";

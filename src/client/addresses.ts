@@ -1,5 +1,4 @@
 import { invalidArgument, vaultError } from "../errors.js";
-import { PROJECT_FOLDER } from "../files/project-folder.js";
 import {
   contractRoleNames,
   contractRoles,
@@ -32,7 +31,8 @@ export function mockHint(
   { source }: Pick<LocatedAddress, "source">,
   operation: string,
 ): string | undefined {
-  return source === MOCKS_SOURCE || source.startsWith(`${PROJECT_FOLDER}/`)
+  // Only mocks have their addresses in a file.
+  return source === MOCKS_SOURCE || source.endsWith(".json")
     ? `The contract is a mock (${source}): if it was scripted to fail, succeed() or \`npx hardhat vault mock succeed ${operation}\` ends that.`
     : undefined;
 }

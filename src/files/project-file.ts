@@ -4,10 +4,11 @@ import { link, mkdir, open, readFile, readdir, rm } from "node:fs/promises";
 import path from "node:path";
 
 import { toJsonValue } from "../json.js";
-import { PROJECT_FOLDER } from "./project-folder.js";
 import type { Schema } from "./recorded-values.js";
-import { replaceFile } from "./replace-file.js";
-import { requireRegularFile } from "./regular-file.js";
+import { codeOf, replaceFile, requireRegularFile } from "./replace-file.js";
+
+/** The folder of this package's files, relative to the project's root. */
+export const PROJECT_FOLDER = "vault-deployments";
 
 /** @returns Names of the files; none if the folder cannot be read. */
 export async function listProjectFiles(
@@ -48,35 +49,23 @@ export async function createProjectFile(
   value: unknown,
   mode: number,
 ): Promise<void> {
-  // A link never shows a half-written file, not even after a crash. It fails too if
-  // the file exists.
-  const written = `${file}.${randomUUID()}`;
-  await writeProjectFile(projectRoot, written, value, mode);
   const place = await locate(projectRoot, file);
+  const whole = `${file}.${randomUUID()}`;
+  await writeProjectFile(projectRoot, whole, value, mode);
   try {
-    await link(path.join(projectRoot, written), place);
-  } catch {
-    // exFAT and some shares have no hard links. A file that exists fails again.
-    await createExclusively(place, toText(value), mode);
+    // A link never shows a half-written file, not even after a crash.
+    await link(path.join(projectRoot, whole), place).catch(async () => {
+      // exFAT and some shares have no hard links. A file that exists fails again.
+      const handle = await open(place, "wx", mode);
+      try {
+        await handle.writeFile(toText(value));
+        await handle.sync();
+      } finally {
+        await handle.close();
+      }
+    });
   } finally {
-    await rm(path.join(projectRoot, written));
-  }
-}
-
-async function createExclusively(
-  place: string,
-  text: string,
-  mode: number,
-): Promise<void> {
-  const handle = await open(place, "wx", mode);
-  try {
-    await handle.writeFile(text);
-    await handle.sync();
-  } catch (error) {
-    await rm(place, { force: true });
-    throw error;
-  } finally {
-    await handle.close();
+    await rm(path.join(projectRoot, whole));
   }
 }
 
@@ -162,20 +151,13 @@ export async function readProjectFile<Value>(
   return data;
 }
 
-function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : "";
-}
-
 /** Returns the message of an error without the paths that Node adds. */
 export function reasonOf(error: unknown): string {
   const reason = error instanceof Error ? error.message : String(error);
   return reason.replace(/, \w+ '.*$/su, "");
 }
 
-/**
- * Returns the absolute path. Links are followed, as by other programs: the folder may be on
- * another disk.
- */
+/** Returns the absolute path. Links are followed: the folder may be on another disk. */
 async function locate(projectRoot: string, file: string): Promise<string> {
   const place = path.join(projectRoot, file);
   await requireRegularFile(place);

@@ -1,10 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";
-import { open, rename, rm, stat } from "node:fs/promises";
+import { open, realpath, rename, rm, stat } from "node:fs/promises";
 
 import { onExit } from "signal-exit";
-
-import { destinationOf } from "./regular-file.js";
 
 /**
  * Creates or replaces a file once its whole text is written, on disk when this returns.
@@ -19,7 +17,7 @@ export async function replaceFile(
   text: string | AsyncIterable<string>,
   mode?: number,
 ): Promise<void> {
-  const name = await destinationOf(file);
+  const name = await realpath(file).catch(() => file);
   const replaced = await stat(name).catch(() => undefined);
   // In the same folder, so that renaming is atomic. A process id is not unique
   // in containers: an earlier process may have left a file with its id.
@@ -46,4 +44,28 @@ export async function replaceFile(
     await rm(temporary, { force: true });
     stopListening();
   }
+}
+
+/**
+ * Refuses folders, pipes and devices: reading a pipe or a device may never end.
+ *
+ * @throws Error unless the path is a regular file or does not exist
+ */
+export async function requireRegularFile(file: string): Promise<void> {
+  const found = await stat(file).catch((error: unknown) => {
+    if (codeOf(error) === "ENOENT") {
+      return undefined;
+    }
+    throw error;
+  });
+  if (found !== undefined && !found.isFile()) {
+    throw new Error(
+      found.isDirectory() ? "it is a folder" : "it is not a regular file",
+    );
+  }
+}
+
+/** Returns the code of an error of the system, else "". */
+export function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "";
 }

@@ -10,7 +10,7 @@ import type {
   VaultOrder,
   VaultRound,
 } from "../protocol/index.js";
-import { requireRegularFile } from "../files/regular-file.js";
+import { requireRegularFile } from "../files/replace-file.js";
 import { quoteForeignText } from "../redact.js";
 import { encodeRevertData } from "./failure.js";
 import { scenarios, zeroAnswer } from "./scenarios.js";

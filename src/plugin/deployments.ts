@@ -3,12 +3,12 @@ import { z } from "zod";
 import type { LocatedAddress, MissingAddress } from "../client/addresses.js";
 import { vaultError } from "../errors.js";
 import {
+  PROJECT_FOLDER,
   listProjectFiles,
   readProjectFile,
   reasonOf,
   writeProjectFile,
 } from "../files/project-file.js";
-import { PROJECT_FOLDER } from "../files/project-folder.js";
 import { byRole } from "../protocol/index.js";
 import type { ContractRole, DisplaySettings } from "../protocol/index.js";
 import { hasCode } from "../rpc/accounts.js";

@@ -1,10 +1,10 @@
 import { VaultError } from "../errors.js";
 import {
+  PROJECT_FOLDER,
   appendProjectFile,
   readProjectLines,
   reasonOf,
 } from "../files/project-file.js";
-import { PROJECT_FOLDER } from "../files/project-folder.js";
 import type { VaultHost } from "../host.js";
 import { asRecord } from "../json.js";
 import type { Hex } from "../protocol/index.js";

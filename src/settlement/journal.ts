@@ -6,12 +6,12 @@ import type { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { Address } from "../protocol/index.js";
 import {
+  PROJECT_FOLDER,
   createProjectFile,
   readProjectFile,
   reasonOf,
   writeProjectFile,
 } from "../files/project-file.js";
-import { PROJECT_FOLDER } from "../files/project-folder.js";
 import { UNKNOWN_GENESIS, getGenesisHash } from "../rpc/blocks.js";
 import { isDevelopmentNodeNow } from "../rpc/development-node.js";
 import { isSameAddress, journalSchema, problemOf } from "./journal-file.js";

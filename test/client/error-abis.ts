@@ -5,7 +5,7 @@ import { Interface } from "ethers";
 
 import { VaultClient, isFailedReading } from "../../src/client/index.js";
 import type { VaultClientOptions } from "../../src/client/index.js";
-import { PROJECT_FOLDER } from "../../src/files/project-folder.js";
+import { PROJECT_FOLDER } from "../../src/files/project-file.js";
 import { encodeRevertData } from "../../src/mocks/index.js";
 import { Redactor } from "../../src/redact.js";
 import { KnownNode, RpcClient } from "../../src/rpc/rpc-client.js";

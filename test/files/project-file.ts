@@ -7,7 +7,6 @@ import {
   rm,
   stat,
   symlink,
-  utimes,
   writeFile,
 } from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
@@ -19,24 +18,20 @@ import { MaxUint256 } from "ethers";
 import { z } from "zod";
 
 import {
+  PROJECT_FOLDER,
   appendProjectFile,
   createProjectFile,
   listProjectFiles,
-  newestProjectFile,
   readProjectFile,
   reasonOf,
   writeProjectFile,
 } from "../../src/files/project-file.js";
-import { PROJECT_FOLDER } from "../../src/files/project-folder.js";
 import {
   recordedCount,
   recordedHex,
   recordedInteger,
 } from "../../src/files/recorded-values.js";
-import {
-  destinationOf,
-  requireRegularFile,
-} from "../../src/files/regular-file.js";
+import { requireRegularFile } from "../../src/files/replace-file.js";
 import { itOnPosix } from "../helpers/posix.js";
 
 const FILE = path.join(PROJECT_FOLDER, "a.json");
@@ -69,20 +64,10 @@ describe("files of a project", () => {
       (error: unknown) => (error instanceof Error ? error.message : "none"),
     );
 
-  it("the newest of some files is the one that was written last; one that is gone is older", async () => {
+  it("the files of a project are those in its folder, none without one", async () => {
     await mkdir(at(PROJECT_FOLDER));
-    const names = ["a.json", "b.json", "c.json"];
-    for (const [index, name] of names.entries()) {
-      const file = at(path.join(PROJECT_FOLDER, name));
-      await writeFile(file, "");
-      await utimes(file, 1_000, [2_000, 3_000, 1_000][index] ?? 0);
-    }
-    expect(await newestProjectFile(root, names)).to.equal("b.json");
-    expect(await newestProjectFile(root, ["gone", "c.json"])).to.equal(
-      "c.json",
-    );
-    expect(await newestProjectFile(root, [])).to.equal(undefined);
-    expect([...(await listProjectFiles(root))].sort()).to.deep.equal(names);
+    await writeFile(at(), "");
+    expect(await listProjectFiles(root)).to.deep.equal(["a.json"]);
     expect(await listProjectFiles(at("none"))).to.deep.equal([]);
   });
 
@@ -125,26 +110,6 @@ describe("files of a project", () => {
     expect(second).to.match(/^EEXIST/u);
     expect(await readFile(at(), "utf8")).to.equal("1\n");
     expect((await stat(at())).mode & 0o777).to.equal(0o600);
-  });
-
-  it("a file that cannot be written whole without hard links is removed", async () => {
-    const { open: realOpen } = fs.promises;
-    const open = async (name: string, flags: string): Promise<object> => {
-      if (!name.endsWith(FILE)) {
-        return await realOpen(name, flags);
-      }
-      await writeFile(name, "{", { flag: flags });
-      return {
-        writeFile: async () => await Promise.reject(new Error("ENOSPC: full")),
-        close: async () => await Promise.resolve(),
-      };
-    };
-    const failure = await withFileSystem(
-      { link: noLinks, open },
-      async () => await create(1),
-    );
-    expect(failure).to.equal("ENOSPC: full");
-    expect(await filesOfFolder()).to.deep.equal([]);
   });
 
   it("a line that the disk took only a part of is a failure", async () => {
@@ -223,19 +188,6 @@ describe("files of a project", () => {
     expect(reasonOf(odd)).to.equal("EACCES: permission denied");
     expect(reasonOf("no")).to.equal("no");
   });
-
-  itOnPosix(
-    "a link in a linked folder leads from where that folder is",
-    async () => {
-      await mkdir(at(path.join("deep", "folder")), { recursive: true });
-      await symlink(path.join("deep", "folder"), at("linked"));
-      await symlink(path.join("..", "b.json"), at(path.join("linked", "link")));
-      const found = await destinationOf(at(path.join("linked", "link")));
-      expect(path.relative(await destinationOf(root), found)).to.equal(
-        path.join("deep", "b.json"),
-      );
-    },
-  );
 
   itOnPosix(
     "a folder, a device and a link to itself are no regular files",

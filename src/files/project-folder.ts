@@ -1,2 +1,0 @@
-/** The folder of this package's files, relative to the project's root. */
-export const PROJECT_FOLDER = "vault-deployments";
