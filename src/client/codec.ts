@@ -28,8 +28,7 @@ import type { CallResult } from "../rpc/calls.js";
 import { mockHint } from "./addresses.js";
 import type { LocatedAddress } from "./addresses.js";
 import {
-  ADDRESS_SIZE,
-  addressAt,
+  checksumAddress,
   describeInput,
   notOneOf,
   parseEnum,
@@ -43,6 +42,9 @@ import {
   readWord,
   viewOf,
 } from "./words.js";
+
+/** Bytes of an address. */
+const ADDRESS_SIZE = 20;
 
 export const contractFactories = {
   UnderlyingAsset: UnderlyingAsset__factory,
@@ -176,7 +178,11 @@ function readStatic(
     }
     case "address": {
       const start = offset + WORD - ADDRESS_SIZE;
-      return isZero(view, offset, start) ? addressAt(bytes, start) : undefined;
+      return isZero(view, offset, start)
+        ? checksumAddress(
+            `0x${bytes.toString("hex", start, start + ADDRESS_SIZE)}`,
+          )
+        : undefined;
     }
   }
 }

@@ -1,6 +1,4 @@
-import { Buffer } from "node:buffer";
-
-import { getAddress, isHexString, keccak256, toQuantity } from "ethers";
+import { getAddress, isHexString, toQuantity } from "ethers";
 
 import { invalidArgument, vaultError } from "../errors.js";
 import type { GivenValue, VaultError } from "../errors.js";
@@ -59,14 +57,12 @@ export type AccountLike =
 export async function withAddress<
   Options extends { readonly from?: AccountLike | undefined },
 >(options: Options): Promise<Options> {
-  const from = asRecord(asRecord(options)["from"]);
-  const find = from["getAddress"];
-  if (typeof from["address"] === "string" || typeof find !== "function") {
-    return options;
-  }
-  const found: unknown = await Reflect.apply(find, from, []);
-  // it is checked where it is used
-  return { ...options, from: found as string };
+  // A contract of ethers has its members, but not by the operator `in`.
+  const { address, getAddress: find } = asRecord(options.from);
+  return typeof address === "string" || typeof find !== "function"
+    ? options
+    : // it is checked where it is used
+      { ...options, from: (await find.call(options.from)) as string };
 }
 
 export function parseAccount(value: unknown, where: string): Address {
@@ -74,68 +70,22 @@ export function parseAccount(value: unknown, where: string): Address {
   return parseAddress(address ?? value, where);
 }
 
-/** Bytes of an address. */
-export const ADDRESS_SIZE = 20;
-
-/**
- * Addresses with their checksums. A key is the text of 42 characters, or the 20 bytes as
- * latin1. A hash takes longer than decoding an order, and addresses repeat. None is forgotten
- * for another: with a holder for each order, V8 would keep alive what the map had.
- */
+/** Addresses repeat, and a hash takes longer than decoding an order. */
 const checksums = new Map<string, Address>();
 const MOST_CHECKSUMS = 10_000;
 
 /** @throws An error of ethers if it is no address, or its checksum is wrong. */
 export function checksumAddress(value: string): Address {
-  return (
-    checksums.get(value) ??
-    remember(
-      value,
-      /^0x[0-9a-f]{40}$/u.test(value) ? withChecksum(value) : getAddress(value),
-    )
-  );
-}
-
-/** Returns the address whose bytes begin at `start`. A look-up by its text takes twice the time. */
-export function addressAt(bytes: Buffer, start: number): Address {
-  const end = start + ADDRESS_SIZE;
-  const key = bytes.toString("latin1", start, end);
-  return (
-    checksums.get(key) ??
-    remember(key, withChecksum(`0x${bytes.toString("hex", start, end)}`))
-  );
-}
-
-function remember(key: string, checked: string): Address {
+  const known = checksums.get(value);
+  if (known !== undefined) {
+    return known;
+  }
   // an address begins with 0x, but ethers types it as any string
-  const address = checked as Address;
+  const address = getAddress(value) as Address;
   if (checksums.size < MOST_CHECKSUMS) {
-    checksums.set(key, address);
+    checksums.set(value, address);
   }
   return address;
-}
-
-const [FIRST_CAPITAL, FIRST_LETTER] = [65, 97] as const;
-
-/**
- * EIP-55. `getAddress` of ethers leaves 4 kB to collect, as much as all the rest of an order:
- * in a scan whose orders have a holder each, V8's young generation doubles.
- *
- * @param value 0x and 40 hex digits without capitals.
- */
-function withChecksum(value: string): string {
-  const text = Buffer.from(value, "latin1");
-  // In place of keccak256(), which converts it to hex.
-  const hash = keccak256._(text.subarray(2));
-  for (let digit = 0; digit < 40; ++digit) {
-    const byte = hash[digit >> 1] ?? 0;
-    const isCapital = (digit % 2 === 0 ? byte >> 4 : byte & 15) >= 8;
-    const character = text[2 + digit] ?? 0;
-    if (isCapital && character >= FIRST_LETTER) {
-      text[2 + digit] = character - (FIRST_LETTER - FIRST_CAPITAL);
-    }
-  }
-  return text.toString("latin1");
 }
 
 /** Parses `1000`, `1_000`, `65.5e18` or 0x hex; undefined for any other text. */

@@ -18,19 +18,19 @@ export async function requestAtBlock<Answer>(
   block: BlockId,
   request: (block: BlockId) => Promise<Answer>,
 ): Promise<Answer> {
+  const isFixed =
+    block === "earliest" || !Number.isNaN(Number(toBlockId(block)));
   return await request(block).catch(async (refusal: unknown) => {
-    const isFixed =
-      block === "earliest" || !Number.isNaN(Number(toBlockId(block)));
-    if (!isNodeRefusal(refusal) || !isFixed) {
-      throw refusal;
-    }
     // VAULT_BLOCK_NOT_FOUND is no refusal: it is thrown.
-    const onRefusal = fallbackTo(undefined, isRefusedAnyhow);
-    const header = await getBlock(rpc, block).catch(onRefusal);
-    const isAnswered =
-      header !== undefined &&
-      (await request("latest").then(() => true, onRefusal));
-    if (isAnswered !== true) {
+    const orRefused = fallbackTo(undefined, isRefusedAnyhow);
+    const header =
+      isFixed && isNodeRefusal(refusal)
+        ? await getBlock(rpc, block).catch(orRefused)
+        : undefined;
+    if (
+      header === undefined ||
+      (await request("latest").then(() => true, orRefused)) !== true
+    ) {
       throw refusal;
     }
     // The first refusal may have had another cause, which has passed.

@@ -16,7 +16,7 @@ export interface Field {
   readonly label: string;
   /** A sentence that follows the label in documentation. */
   readonly note?: string;
-  /** Key of the reading that returns the value; filled in below the table. */
+  /** Key of the reading that returns the value, of outputs only. */
   readonly key?: string;
 }
 
@@ -55,6 +55,16 @@ function uint256<const Name extends string, const UnitT extends Unit>(
   return { name, type: "uint256", unit, label, ...more };
 }
 
+/** @returns The key of a reading, and its fields, each with that key. */
+function keyed<const Key extends string, const Fields extends readonly Field[]>(
+  key: Key,
+  fields: Fields,
+) {
+  const outputs = fields.map((field) => ({ ...field, key }));
+  // each field with one property more, in its place
+  return { key, outputs: outputs as readonly Field[] as Fields };
+}
+
 const AFTER_SETTLEMENT = { note: "Updated only once the round is settled" };
 
 /**
@@ -76,8 +86,9 @@ export const operations = {
         label: "Contract type",
       },
     ],
-    outputs: [uint256("fundingFeeRate", "rate", "Funding fee rate")],
-    key: "fundingFeeRate",
+    ...keyed("fundingFeeRate", [
+      uint256("fundingFeeRate", "rate", "Funding fee rate"),
+    ]),
     task: "funding-rate",
     title: "Funding fee rate",
     description: "Show the funding fee rate for calls and puts",
@@ -89,7 +100,7 @@ export const operations = {
     selector: "0x2016e80b",
     target: "vaultFactory",
     inputs: [],
-    outputs: [
+    ...keyed("round", [
       uint256("strikePrice", "price", "Strike price"),
       uint256("APY", "percent", "APY"),
       uint256("maxVolume", "token", "Maximum volume"),
@@ -106,8 +117,7 @@ export const operations = {
         label: "Settled",
         ...AFTER_SETTLEMENT,
       },
-    ],
-    key: "round",
+    ]),
     task: "round",
     title: "Latest round",
     description: "Show the latest round of the vault",
@@ -119,7 +129,7 @@ export const operations = {
     selector: "0xd311636b",
     target: "trading",
     inputs: [uint256("orderID", "none", "Order id", { option: "id" })],
-    outputs: [
+    ...keyed("order", [
       { name: "exType", type: "string", unit: "none", label: "Pair" },
       { name: "holder", type: "address", unit: "none", label: "Holder" },
       uint256("number", "raw", "Open positions"),
@@ -139,8 +149,7 @@ export const operations = {
         note: "The protocol lists these numbers for the funding fee rate alone",
       },
       { name: "state", type: "uint8", unit: "orderState", label: "State" },
-    ],
-    key: "order",
+    ]),
     task: "order",
     title: "Order",
     description: "Show one order",
@@ -160,11 +169,10 @@ export const operations = {
         option: "endTime",
       }),
     ],
-    outputs: [
+    ...keyed("margins", [
       uint256("baseMarginAmount", "raw", "Base token margin to pay"),
       uint256("xMarginAmount", "raw", "X token margin to pay"),
-    ],
-    key: "margins",
+    ]),
     task: "margins",
     title: "Margins to pay",
     description: "Calculate the margins to pay for the next round",
@@ -177,14 +185,13 @@ export const operations = {
     target: { public: "publicPool", private: "privatePool" },
     targetName: "pool",
     inputs: [],
-    outputs: [
+    ...keyed("pools", [
       uint256("deposit", "raw", "Deposited"),
       uint256("availabe", "raw", "Available", {
         note: "Spelled so in the contract",
       }),
       uint256("locked", "raw", "Locked"),
-    ],
-    key: "pools",
+    ]),
     task: "pools",
     title: "Liquidity pools",
     description: "Show the amounts of both liquidity pools",
@@ -196,8 +203,7 @@ export const operations = {
     selector: "0xa69590a8",
     target: "vault",
     inputs: [],
-    outputs: [uint256("volume", "raw", "Volume")],
-    key: "volume",
+    ...keyed("volume", [uint256("volume", "raw", "Volume")]),
     task: "volume",
     title: "Volume",
     description: "Show the volume of the vault",
@@ -209,11 +215,10 @@ export const operations = {
     selector: "0xea17f924",
     target: "vault",
     inputs: [],
-    outputs: [
+    ...keyed("marginBalance", [
       uint256("baseMarginAmount", "raw", "Withdrawable base token margin"),
       uint256("xMarginAmount", "raw", "Withdrawable X token margin"),
-    ],
-    key: "marginBalance",
+    ]),
     task: "margin-balance",
     title: "Margin balance",
     description: "Show the margins that can be withdrawn from the vault",
@@ -226,8 +231,9 @@ export const operations = {
     selector: "0x789f4b5a",
     target: "vaultFactory",
     inputs: [],
-    outputs: [uint256("minXMargin", "raw", "Minimum X token margin")],
-    key: "minXMargin",
+    ...keyed("minXMargin", [
+      uint256("minXMargin", "raw", "Minimum X token margin"),
+    ]),
     task: "min-margin",
     title: "Minimum X margin",
     description: "Show the X token margin to pay when issuing a vault",
@@ -243,20 +249,12 @@ export const operations = {
     selector: "0xa015aefe",
     target: "vault",
     inputs: [],
-    outputs: [],
-    key: "settlement",
+    ...keyed("settlement", []),
     task: "settle",
     title: "Settlement",
     description: "Settle the current round of the vault",
   },
 } as const satisfies Readonly<Record<string, Operation>>;
-
-// A copy of a field keeps it, so that a copy has the same configured decimals.
-for (const { key, outputs } of Object.values<Operation>(operations)) {
-  for (const field of outputs) {
-    Object.assign(field, { key });
-  }
-}
 
 type Operations = typeof operations;
 

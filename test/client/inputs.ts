@@ -1,4 +1,3 @@
-import { Buffer } from "node:buffer";
 import { inspect } from "node:util";
 
 import { expect } from "chai";
@@ -6,7 +5,6 @@ import { getAddress, toBeHex } from "ethers";
 import fc from "fast-check";
 
 import {
-  addressAt,
   checksumAddress,
   describeInput,
   givenInput,
@@ -41,19 +39,6 @@ describe("inputs", () => {
         expect(checksumAddress(address)).to.equal(getAddress(address));
       }),
     );
-  });
-
-  it("addressAt() tells addresses apart that differ in one bit", () => {
-    const first = Buffer.from(SECOND.slice(2), "hex");
-    for (let bit = 0; bit < 160; ++bit) {
-      const bytes = Buffer.concat([Buffer.alloc(12), first]);
-      bytes.writeUInt8(
-        bytes.readUInt8(12 + (bit >> 3)) ^ (1 << (bit & 7)),
-        12 + (bit >> 3),
-      );
-      const expected = getAddress(`0x${bytes.toString("hex", 12)}`);
-      expect(addressAt(bytes, 12)).to.equal(expected);
-    }
   });
 
   const addresses: ReadonlyArray<readonly [given: unknown, problem: string]> = [
