@@ -97,7 +97,7 @@ export class Memo {
 
   /**
    * Fetches what Hardhat's simulator begins with: it ends the process if it does not get the
-   * block. Shows whether the node takes hashes, before there is much to read.
+   * block.
    *
    * @returns The id of the chain.
    */
@@ -106,19 +106,22 @@ export class Memo {
     const at = toQuantity(number);
     const block = { method: BLOCK_METHOD, params: [at, true] };
     const chain = { method: CHAIN_METHOD, params: [] };
-    await Promise.all([
-      this.fetch([
-        block,
-        chain,
-        { method: BLOCK_METHOD, params: [at, false] },
-        { method: NETWORK_METHOD, params: [] },
-      ]),
-      this.#read({ method: "eth_getBalance", params: [ZeroAddress, at] }).catch(
-        fallbackTo(undefined),
-      ),
+    await this.fetch([
+      block,
+      chain,
+      { method: BLOCK_METHOD, params: [at, false] },
+      { method: NETWORK_METHOD, params: [] },
     ]);
     await this.get(block);
     return parseChainId(network, await this.get(chain));
+  }
+
+  /** Shows whether the node takes hashes, before there is much to read. */
+  public async probe(): Promise<void> {
+    const params = [ZeroAddress, toQuantity(this.upstream.number)];
+    await this.#read({ method: "eth_getBalance", params }).catch(
+      fallbackTo(undefined),
+    );
   }
 
   /** @throws VaultError VAULT_FORK_REORGED once the chain has replaced the block */

@@ -118,12 +118,15 @@ export async function warm(
   { calls, accounts }: WarmPlan,
 ): Promise<void> {
   const at = toQuantity(block);
-  const lists = await memo.ask(
-    calls.map((call) => ({
-      method: "eth_createAccessList",
-      params: [call, at],
-    })),
-  );
+  const [lists] = await Promise.all([
+    memo.ask(
+      calls.map((call) => ({
+        method: "eth_createAccessList",
+        params: [call, at],
+      })),
+    ),
+    memo.probe(),
+  ]);
   const listed = lists
     .flatMap((list) => listOf(asRecord(list)["accessList"]))
     .map(asRecord)

@@ -77,12 +77,12 @@ for (const vaultOrders of [3, 60]) {
       expect(node.httpRequests).to.have.length.below(13);
     });
 
-    it("a fork is made and settles in at most 12 waves of at most 24 requests", async () => {
+    it("a fork is made and settles in at most 12 waves of at most 40 requests", async () => {
       const fork = await (await open(40)).fork();
       expect((await fork.vault.settleAll()).status).to.equal("settled");
       await fork.close();
       expect(node.waves).to.be.below(13);
-      expect(node.httpRequests).to.have.length.below(25);
+      expect(node.httpRequests).to.have.length.below(41);
     });
 
     for (const [title, refuse] of [
