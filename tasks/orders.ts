@@ -1,4 +1,7 @@
-import { EMPTY_IDS_AT_END } from "../src/client/orders/last-order.js";
+import {
+  FAILED_IDS_AT_END,
+  UNKNOWN_IDS_AT_END,
+} from "../src/client/orders/types.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import type { ListedOrder, OrdersOptions } from "../src/client/orders/types.js";
 import { ordersTask } from "./definitions/orders.js";
@@ -41,7 +44,9 @@ async function listOrders(
       raw: args.raw,
       scaled: args.scaled,
     },
-    isSearch ? ` Stopped after ${EMPTY_IDS_AT_END} empty ids in a row.` : "",
+    isSearch
+      ? ` Stopped after ${UNKNOWN_IDS_AT_END} empty ids in a row, or ${FAILED_IDS_AT_END} that fail.`
+      : "",
   );
   const isRead = await writeListing(listing, form, args.out, terminal);
   return { streamed: true, ok: !isRead || tally.failed === 0 };

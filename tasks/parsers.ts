@@ -60,7 +60,7 @@ export class Amount {
   ) {}
 }
 
-/** Chosen ids, or a range; without `lastId`, up to the last order. */
+/** Chosen ids, or a range; without `lastId`, to the end of the list. */
 export type OrderSelection =
   | { readonly ids: readonly bigint[]; readonly lastId?: undefined }
   | {

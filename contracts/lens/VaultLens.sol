@@ -16,11 +16,12 @@ pragma solidity ^0.8.20;
 ///
 /// and each entry is one word (byte 0: a status, byte 1: whether the target
 /// has code, bytes 20 to 27: the gas that was used, bytes 28 to 31: the length
-/// of the data), followed by the data, which is not padded.
+/// of the data), followed by the data, which is not padded. An order whose
+/// values are small is packed: see `PACKED`.
 contract VaultLens {
     /// @dev The first word of every answer. A node that ignores state
     /// overrides cannot answer it by chance.
-    bytes32 private constant FORMAT = keccak256("hardhat-vault/VaultLens/2");
+    bytes32 private constant FORMAT = keccak256("hardhat-vault/VaultLens/3");
 
     /// @dev Status of an entry: the call reverted, the data is its reason.
     uint256 private constant REVERTED = 0;
@@ -35,6 +36,12 @@ contract VaultLens {
     /// more, it may answer; an access out of bounds uses up any amount in
     /// contracts that were compiled before Solidity 0.8.
     uint256 private constant USED_UP = 3;
+
+    /// @dev Status of an order without the zeros at the start of its words, a
+    /// third of the bytes: this byte, the length of the pair (1 byte) and the
+    /// pair, the holder (20 bytes), the nine values behind it (12 bytes each),
+    /// the direction and the state (1 byte each).
+    uint256 private constant PACKED = 4;
 
     /// @dev The most bytes of an answer that are passed on.
     uint256 private constant MAX_DATA = 8192;
@@ -125,7 +132,10 @@ contract VaultLens {
                 if (2 * used > share && status != USED_UP) {
                     share = 2 * used < LARGEST_SHARE ? 2 * used : LARGEST_SHARE;
                 }
-                end = _write(end, hasCode, status, used);
+                uint256 packed = status == RETURNED ? _pack(end) : end;
+                end = packed > end
+                    ? packed
+                    : _write(end, hasCode, status, used);
             }
         }
         _return(start, end);
@@ -258,6 +268,51 @@ contract VaultLens {
             end := add(entry, 0x20)
             returndatacopy(end, 0, size)
             end := add(end, size)
+        }
+    }
+
+    /// @dev Writes the order in the EVM's return data at `entry`.
+    /// @return end `entry` if it is not exactly an order, or a value is too large.
+    function _pack(uint256 entry) private pure returns (uint256 end) {
+        uint256 status = PACKED;
+        assembly ("memory-safe") {
+            end := entry
+            let size := returndatasize()
+            if or(eq(size, 0x1c0), eq(size, 0x1e0)) {
+                // Above the most bytes that are written here.
+                let order := add(entry, 0x100)
+                mstore(add(order, 0x1c0), 0)
+                returndatacopy(order, 0, size)
+                let length := mload(add(order, 0x1a0))
+                let pair := mload(add(order, 0x1c0))
+                // The pair has its place, and a word if it is not empty, padded
+                // with zeros.
+                let misfit := or(xor(mload(order), 0x1a0), gt(length, 0x1f))
+                misfit := or(misfit, xor(eq(size, 0x1c0), iszero(length)))
+                misfit := or(misfit, shl(shl(3, length), pair))
+                mstore8(entry, status)
+                mstore8(add(entry, 1), length)
+                mstore(add(entry, 2), pair)
+                let next := add(add(entry, 2), length)
+                let value := mload(add(order, 0x20))
+                misfit := or(misfit, shr(160, value))
+                mstore(next, shl(96, value))
+                next := add(next, 20)
+                for { let place := 0x40 } lt(place, 0x160) {
+                    place := add(place, 0x20)
+                } {
+                    value := mload(add(order, place))
+                    misfit := or(misfit, shr(96, value))
+                    mstore(next, shl(160, value))
+                    next := add(next, 12)
+                }
+                value := mload(add(order, 0x160))
+                let state := mload(add(order, 0x180))
+                misfit := or(misfit, shr(8, or(value, state)))
+                mstore8(next, value)
+                mstore8(add(next, 1), state)
+                if iszero(misfit) { end := add(next, 2) }
+            }
         }
     }
 

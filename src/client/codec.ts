@@ -16,6 +16,7 @@ import {
 } from "../protocol/index.js";
 import type {
   AbiName,
+  Address,
   ContractRole,
   Field,
   OperationName,
@@ -34,17 +35,17 @@ import {
   parseEnum,
   parseUint256,
 } from "./inputs.js";
-import {
-  WORD,
-  hexWord,
-  isZero,
-  readSmallWord,
-  readWord,
-  viewOf,
-} from "./words.js";
+import { WORD, hexWord, isZero, readSmallWord, readWord } from "./words.js";
 
 /** Bytes of an address. */
-const ADDRESS_SIZE = 20;
+export const ADDRESS_SIZE = 20;
+
+/** The address whose bytes begin at `start`. */
+export function addressAt(bytes: Buffer, start: number): Address {
+  return checksumAddress(
+    `0x${bytes.toString("hex", start, start + ADDRESS_SIZE)}`,
+  );
+}
 
 export const contractFactories = {
   UnderlyingAsset: UnderlyingAsset__factory,
@@ -79,110 +80,81 @@ export function encodeCall(
   return { operation, role, data: `${selector}${words.join("")}` };
 }
 
-/** The bytes of one answer in a larger buffer. */
-export interface Part {
-  /** Of the whole buffer. */
-  readonly view: DataView;
-  readonly start: number;
-  readonly end: number;
-}
-
 /**
  * Decodes the bytes that an operation returned. Only the canonical encoding is
  * accepted, without a word before, between or behind the values, so shifted or cut data
- * never become a wrong figure. The coder of ethers takes a hundred times as long.
- *
- * @param part Default: all bytes.
- * @param values Takes the values by name, if there are several.
+ * never become a wrong figure.
  */
 export function decodeOutputs(
   operation: OperationName,
   bytes: Buffer,
-  { view, start, end }: Part = {
-    view: viewOf(bytes),
-    start: 0,
-    end: bytes.length,
-  },
-  values: Record<string, unknown> = {},
 ): { readonly value: unknown } | { readonly problem: string } {
   const { outputs } = operationEntry(operation);
-  const length = end - start;
   const head = outputs.length * WORD;
   const isStatic = outputs.every(({ type }) => type !== "string");
-  if (length < head || (isStatic && length > head)) {
+  if (bytes.length < head || (isStatic && bytes.length > head)) {
     const least = isStatic ? "" : "at least ";
-    return { problem: `${length} bytes instead of ${least}${head}` };
+    return { problem: `${bytes.length} bytes instead of ${least}${head}` };
   }
+  const values: Record<string, unknown> = {};
   // Strings follow the head, in order and without a gap.
-  let tail = start + head;
-  let value: unknown;
-  let offset = start;
-  for (const { name, type } of outputs) {
+  let tail = head;
+  for (const [index, { name, type }] of outputs.entries()) {
+    const offset = index * WORD;
+    let value: unknown;
     if (type === "string") {
-      const size =
-        readSmallWord(view, offset) === tail - start
-          ? sizeOfString(view, tail, end)
+      const text =
+        readSmallWord(bytes, offset) === tail
+          ? stringAt(bytes, tail)
           : undefined;
-      const text = tail + WORD;
+      tail += WORD + Math.ceil((text?.length ?? 0) / WORD) * WORD;
       // Invalid UTF-8 becomes U+FFFD.
-      value =
-        size === undefined
-          ? undefined
-          : bytes.toString("utf8", text, text + size);
-      tail = text + Math.ceil((size ?? 0) / WORD) * WORD;
+      value = text?.toString("utf8");
     } else {
-      value = readStatic(type, bytes, view, offset);
+      value = readStatic(type, bytes, offset);
     }
     if (value === undefined) {
       return { problem: "not the canonical encoding" };
     }
     values[name] = value;
-    offset += WORD;
   }
-  if (tail !== end) {
-    return { problem: `${end - tail} bytes behind the values` };
+  if (tail !== bytes.length) {
+    return { problem: `${bytes.length - tail} bytes behind the values` };
   }
-  return { value: outputs.length === 1 ? value : values };
+  return { value: outputs.length === 1 ? Object.values(values)[0] : values };
 }
 
 /** @returns Undefined unless the string that begins at `start` is padded with zeros. */
-function sizeOfString(
-  view: DataView,
-  start: number,
-  end: number,
-): number | undefined {
+function stringAt(bytes: Buffer, start: number): Buffer | undefined {
   const text = start + WORD;
-  if (text > end) {
+  const size = text > bytes.length ? undefined : readSmallWord(bytes, start);
+  if (size === undefined) {
     return undefined;
   }
-  const size = readSmallWord(view, start) ?? Infinity;
-  const padded = text + Math.ceil(size / WORD) * WORD;
-  return padded <= end && isZero(view, text + size, padded) ? size : undefined;
+  const end = text + Math.ceil(size / WORD) * WORD;
+  return end <= bytes.length && isZero(bytes, text + size, end)
+    ? bytes.subarray(text, text + size)
+    : undefined;
 }
 
 /** @returns Undefined if the word does not encode a value of this type. */
 function readStatic(
   type: Exclude<WireType, "string">,
   bytes: Buffer,
-  view: DataView,
   offset: number,
 ): unknown {
   switch (type) {
     case "uint256":
-      return readWord(view, offset);
+      return readWord(bytes, offset);
     case "uint8":
-      return readSmallWord(view, offset, 1);
+      return readSmallWord(bytes, offset, 1);
     case "bool": {
-      const bit = readSmallWord(view, offset, 1);
+      const bit = readSmallWord(bytes, offset, 1);
       return bit === 0 || bit === 1 ? bit === 1 : undefined;
     }
     case "address": {
       const start = offset + WORD - ADDRESS_SIZE;
-      return isZero(view, offset, start)
-        ? checksumAddress(
-            `0x${bytes.toString("hex", start, start + ADDRESS_SIZE)}`,
-          )
-        : undefined;
+      return isZero(bytes, offset, start) ? addressAt(bytes, start) : undefined;
     }
   }
 }

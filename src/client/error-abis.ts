@@ -2,10 +2,15 @@ import { ErrorFragment, Fragment } from "ethers";
 import type { InterfaceAbi } from "ethers";
 
 import { invalidArgument } from "../errors.js";
+import type { CallResult } from "../rpc/calls.js";
 import { messageOf } from "../rpc/thrown.js";
 import { decodeRevertReason, hideInReason } from "../rpc/revert-reason.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
 import { quoteForeignText } from "../redact.js";
+import { WORD } from "./words.js";
+
+/** Bytes of the selector of a custom error. */
+const SELECTOR = 4;
 
 /** Finds the ABIs of the custom errors that have a selector. */
 export type ErrorAbisOf = (
@@ -72,4 +77,26 @@ export async function explainReason(
       text: `${text} (nor could it be looked up: ${quoteForeignText(messageOf(error))})`,
     };
   }
+}
+
+/**
+ * Decodes the reason of a revert, also of one that a node or a proxy returns as a result: no
+ * values have the length of a selector and whole words.
+ */
+export async function explainAnswer(
+  answer: CallResult,
+  errorAbisOf: ErrorAbisOf,
+  hide: (text: string) => string,
+): Promise<CallResult> {
+  if ("data" in answer && answer.data.length % WORD !== SELECTOR) {
+    return answer;
+  }
+  const given =
+    "reverted" in answer
+      ? answer.reverted
+      : decodeRevertReason(`0x${answer.data.toString("hex")}`);
+  const reverted = await explainReason(given, errorAbisOf, hide);
+  return "data" in answer && reverted.kind === "unknown"
+    ? answer
+    : { reverted };
 }

@@ -33,7 +33,7 @@ import type {
 } from "./addresses.js";
 import { decodeOrThrow, encodeCall } from "./codec.js";
 import type { EncodedCall } from "./codec.js";
-import { explainReason, errorAbisIn } from "./error-abis.js";
+import { errorAbisIn, explainAnswer, explainReason } from "./error-abis.js";
 import type { ErrorAbisOf } from "./error-abis.js";
 import {
   parseAccount,
@@ -63,23 +63,6 @@ export const readOptions = {
 
 /** Options of every read. */
 export interface ReadOptions extends OptionsOf<typeof readOptions> {}
-
-/** Progress of `orders()` or `rounds()`. */
-export interface ScanProgress {
-  /** Ids or blocks read so far, listed or not. */
-  readonly done: number;
-  /** Ids or blocks to read; grows while more are found. */
-  readonly total: number;
-}
-
-export const scanOptions = {
-  ...readOptions,
-  /** Called after further ids or blocks were read. */
-  onProgress: option<(progress: ScanProgress) => void>(),
-};
-
-/** Options of `orders()` and `rounds()`. */
-export interface ScanOptions extends OptionsOf<typeof scanOptions> {}
 
 export const clientOptions = {
   /** Sender of reads that name none: an address or a signer. Default: the zero address. */
@@ -147,16 +130,7 @@ export async function readCall(
     target,
     network: rpc.network,
     block,
-    answer:
-      "reverted" in answer
-        ? {
-            reverted: await explainReason(
-              answer.reverted,
-              errorAbisOf,
-              rpc.hide,
-            ),
-          }
-        : answer,
+    answer: await explainAnswer(answer, errorAbisOf, rpc.hide),
     // A call to an account without code succeeds with empty data.
     lacksCode: isEmpty && !(await hasCode(rpc, target.address, block)),
   });

@@ -297,9 +297,8 @@ export class VaultClient extends VaultReader {
    * An order that cannot be read is `{ orderID, error }`; with `strict: true`, its error is
    * thrown. For an unknown id the
    * contract fails, or every value is zero (`isEmptyOrder()`). Without `lastId`,
-   * unknown ids are left out. The last order is then the one with 500 unknown ids
-   * behind it, and no order at a distance of 2^9, 2^10, … 2^20 ids. If every id
-   * reverts, the first error is thrown.
+   * unknown ids are left out, and the list ends at 16 ids in a row that fail, or at 500
+   * that are no orders. If the first 16 ids fail, the first error is thrown.
    *
    * @throws VaultError when iterated: VAULT_REORGED if the chain replaced the block
    * meanwhile; and for an invalid option, a missing contract or a node that does not
@@ -330,10 +329,9 @@ export class VaultClient extends VaultReader {
    * Finds every round that the vault ever had, oldest first, with its first block,
    * its last block and the block that settled it.
    *
-   * Each comes as soon as it is found. Needs an archive node, and about
-   * 2 × log2(blocks between) requests a round. Start times must never go back; if one does,
-   * a round has `outOfOrder`. A round that came and went within one block is not found, and
-   * one that the settling block replaced is not seen settled.
+   * Needs an archive node, and about 2 × log2(blocks between) requests a round. Start
+   * times must never go back; if one does, a round has `outOfOrder`. A round that came
+   * and went within one block is not found.
    *
    * @throws VaultError when iterated: VAULT_ARCHIVE_NODE_NEEDED, VAULT_REORGED if the
    * chain replaced the last block meanwhile, an invalid option, or a node that does not

@@ -1,3 +1,5 @@
+import type { Buffer } from "node:buffer";
+
 /** Bytes of a word in the ABI encoding. */
 export const WORD = 32;
 
@@ -14,19 +16,8 @@ export function viewOf({ buffer, byteOffset, length }: Uint8Array): DataView {
   return new DataView(buffer, byteOffset, length);
 }
 
-export function isZero(view: DataView, start: number, end: number): boolean {
-  let index = start;
-  for (; index + 4 <= end; index += 4) {
-    if (view.getUint32(index) !== 0) {
-      return false;
-    }
-  }
-  for (; index < end; ++index) {
-    if (view.getUint8(index) !== 0) {
-      return false;
-    }
-  }
-  return true;
+export function readWord(bytes: Buffer, offset: number): bigint {
+  return BigInt(`0x${bytes.toString("hex", offset, offset + WORD)}`);
 }
 
 /**
@@ -34,25 +25,16 @@ export function isZero(view: DataView, start: number, end: number): boolean {
  * always fit a safe integer.
  */
 export function readSmallWord(
-  view: DataView,
+  bytes: Buffer,
   offset: number,
   size = 6,
 ): number | undefined {
-  return isZero(view, offset, offset + WORD - size)
-    ? view.getUint16(offset + WORD - 6) * 2 ** 32 +
-        view.getUint32(offset + WORD - 4)
+  const start = offset + WORD - size;
+  return isZero(bytes, offset, start)
+    ? bytes.readUIntBE(start, size)
     : undefined;
 }
 
-/** Most words are small: zeros at the start make no bigints. */
-export function readWord(view: DataView, offset: number): bigint {
-  let start = offset;
-  while (start < offset + 24 && isZero(view, start, start + 8)) {
-    start += 8;
-  }
-  let value = view.getBigUint64(start);
-  for (start += 8; start < offset + WORD; start += 8) {
-    value = (value << 64n) | view.getBigUint64(start);
-  }
-  return value;
+export function isZero(bytes: Buffer, start: number, end: number): boolean {
+  return bytes.subarray(start, end).every((byte) => byte === 0);
 }

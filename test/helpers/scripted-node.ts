@@ -276,7 +276,7 @@ export class ScriptedNode extends ScriptedChain implements Eip1193Provider {
       const inside =
         asked.name === "readCalls" ? callsIn(call.data) : readsOf(args);
       return [
-        id("hardhat-vault/VaultLens/2"),
+        id("hardhat-vault/VaultLens/3"),
         ...[block, TIME_OF_GENESIS + block, this.#chainId].map(word),
         ...inside.map((each) => this.#entryOf(each, block)),
       ].join("");

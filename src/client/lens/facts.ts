@@ -3,7 +3,7 @@ import { dataSlice, getAddress, id } from "ethers";
 import { lensInterface, readBlock } from "./lens.js";
 import type { ExecutedBlock, ReadCall } from "./lens.js";
 import type { CallResult } from "../../rpc/calls.js";
-import { WORD, hexWord, readWord, viewOf } from "../words.js";
+import { WORD, hexWord, readWord } from "../words.js";
 
 /** An unused address: the lens replaces no account there. */
 export const NOBODYS_ADDRESS = getAddress(
@@ -44,18 +44,18 @@ export function parseFacts(
   ) {
     return undefined;
   }
-  const view = viewOf(answer.data);
-  const block = readBlock(answer.data, 0);
+  const { data } = answer;
+  const block = readBlock(data, 0);
   if (block === undefined) {
     return undefined;
   }
   const facts = accounts.map((account, place) => {
     const offset = FACTS_HEADER + place * 2 * WORD;
-    const hasCode = readWord(view, offset + WORD) > 0n;
-    return [account, { balance: readWord(view, offset), hasCode }] as const;
+    const hasCode = readWord(data, offset + WORD) > 0n;
+    return [account, { balance: readWord(data, offset), hasCode }] as const;
   });
   return {
-    block: { ...block, baseFee: readWord(view, 3 * WORD) },
+    block: { ...block, baseFee: readWord(data, 3 * WORD) },
     accounts: new Map(facts),
   };
 }

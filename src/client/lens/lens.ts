@@ -14,12 +14,8 @@ import { fewRetries } from "../../rpc/retry.js";
 import { decodeRevertReason } from "../../rpc/revert-reason.js";
 import type { RpcClient } from "../../rpc/rpc-client.js";
 import type { Context } from "../reader.js";
-import { WORD, readSmallWord, viewOf } from "../words.js";
+import { WORD, readSmallWord } from "../words.js";
 import { VaultLensArtifact } from "./artifact.js";
-
-export function isLensKnown({ node }: RpcClient): boolean {
-  return node.runsLens === true;
-}
 
 export const lensCode: string = VaultLensArtifact.deployedBytecode;
 
@@ -148,8 +144,11 @@ export async function callLens(
 
 /** The outcome of a call inside the lens; see contracts/lens/VaultLens.sol. */
 export interface LensEntry {
-  /** `tooLong` and `usedUp`: the call needs a request of its own. */
-  readonly status: "reverted" | "returned" | "tooLong" | "usedUp";
+  /**
+   * `tooLong` and `usedUp`: the call needs a request of its own. `packed`: an order
+   * without the zeros at the start of its words.
+   */
+  readonly status: (typeof statuses)[number];
   readonly hasCode: boolean;
   /** Offset of the returned data, or of the revert data, in the bytes. */
   readonly start: number;
@@ -169,11 +168,20 @@ export interface LensAnswer {
   readonly bytes: Buffer;
 }
 
-const FORMAT = id("hardhat-vault/VaultLens/2").slice(2);
+const FORMAT = id("hardhat-vault/VaultLens/3").slice(2);
 const HEADER = 4 * WORD;
 
 /** In the order of the constants in VaultLens.sol. */
-const statuses = ["reverted", "returned", "tooLong", "usedUp"] as const;
+const statuses = [
+  "reverted",
+  "returned",
+  "tooLong",
+  "usedUp",
+  "packed",
+] as const;
+
+/** Bytes of a packed order behind its pair: see PACKED in VaultLens.sol. */
+export const PACKED_SIZE = 20 + 9 * 12 + 2;
 
 /** @returns Undefined unless the bytes are the whole answer of a lens. */
 export function parseLensAnswer(bytes: Buffer): LensAnswer | undefined {
@@ -195,7 +203,7 @@ export function readBlock(
   offset: number,
 ): ExecutedBlock | undefined {
   const [number, timestamp, chainId] = [0, 1, 2].map((word) =>
-    readSmallWord(viewOf(bytes), offset + word * WORD),
+    readSmallWord(bytes, offset + word * WORD),
   );
   return number === undefined ||
     timestamp === undefined ||
@@ -210,28 +218,31 @@ function parseLensEntries(
   from: number,
   to: number,
 ): readonly LensEntry[] | undefined {
-  const view = viewOf(bytes);
   const entries: LensEntry[] = [];
   let offset = from;
   while (offset < to) {
-    if (to - offset < WORD) {
+    const status = statuses[bytes.readUInt8(offset)];
+    const isPacked = status === "packed";
+    const start = offset + (isPacked ? 2 : WORD);
+    if (status === undefined || start > to) {
       return undefined;
     }
-    const status = statuses[view.getUint8(offset)];
-    const start = offset + WORD;
-    const end = start + view.getUint32(start - 4);
-    if (status === undefined || end > to) {
+    const end = isPacked
+      ? start + bytes.readUInt8(offset + 1) + PACKED_SIZE
+      : start + bytes.readUInt32BE(start - 4);
+    if (end > to) {
       return undefined;
     }
-    entries.push({
-      status,
-      hasCode: view.getUint8(offset + 1) === 1,
-      start,
-      end,
-    });
+    const hasCode = isPacked || bytes.readUInt8(offset + 1) === 1;
+    entries.push({ status, hasCode, start, end });
     offset = end;
   }
   return entries;
+}
+
+/** The gas that the call of an entry used, which is not packed. */
+export function gasUsedBy({ bytes }: LensAnswer, { start }: LensEntry): number {
+  return Number(bytes.readBigUInt64BE(start - 12));
 }
 
 /** Converts an entry to the answer of its call. Secrets in a reason are not hidden. */

@@ -1,304 +1,206 @@
+import type { Buffer } from "node:buffer";
+
 import pLimit from "p-limit";
 
 import { VaultError } from "../../errors.js";
-import { operationEntry } from "../../protocol/index.js";
 import { getBalance } from "../../rpc/accounts.js";
-import type { PinnedBlock } from "../../rpc/block-id.js";
 import type { CallResult } from "../../rpc/calls.js";
 import { isReorganised } from "../../rpc/pinned-block.js";
 import { fewRetries } from "../../rpc/retry.js";
 import type { LocatedAddress } from "../addresses.js";
-import { answerError, decodeOutputs } from "../codec.js";
+import type { VaultOrder } from "../../protocol/index.js";
 import {
+  ADDRESS_SIZE,
+  addressAt,
+  answerError,
+  decodeOutputs,
+  encodeCall,
+} from "../codec.js";
+import { explainAnswer } from "../error-abis.js";
+import {
+  PACKED_SIZE,
   callLens,
+  canRunLens,
   encodeReadOrders,
   entryAnswer,
+  gasUsedBy,
   isRun,
 } from "../lens/lens.js";
 import type { LensAnswer, LensEntry } from "../lens/lens.js";
 import { requestAtBlock } from "../missing-state.js";
-import type { VaultReader } from "../reader.js";
+import { readCall } from "../reader.js";
+import type { Context } from "../reader.js";
 import { viewOf } from "../words.js";
-import { isFailedOrder } from "./types.js";
+import { FAILED_IDS_AT_END, isFailedOrder } from "./types.js";
 import type { FailedOrder, ListedOrder, Order } from "./types.js";
 
-const call = { operation: "getOrderInfo", role: "trading" } as const;
-
-/** To set the fields of a copy leaves less garbage than to add them one by one. */
-const NO_VALUES: Readonly<Record<string, unknown>> = Object.fromEntries(
-  [
-    "orderID",
-    ...operationEntry(call.operation).outputs.map(({ name }) => name),
-  ].map((name) => [name, undefined]),
-);
+const getOrderInfo = { operation: "getOrderInfo", role: "trading" } as const;
 
 /** Requests at the same time, if each is for one order. */
 export const ALONE = 16;
 
-/** An id that used up its share of a request's gas: unknown, or a large order. */
-export interface UsedUpOrder {
-  readonly orderID: bigint;
-  readonly isUsedUp: true;
+/** No order needs so much gas: an id that used it up is behind the end of an array. */
+const SURELY_ENOUGH_GAS = 1_000_000;
+
+/** Undefined: an id of an open range that is surely unknown. */
+export type Found = Order | Failed;
+export type Failed = FailedOrder | undefined;
+
+export interface Chunk {
+  /** In an open range fewer than ids, if the list ends in the chunk. */
+  readonly orders: readonly Found[];
+  /** The fewest that the gas of a request allowed; undefined if it sufficed. */
+  readonly allowed: number | undefined;
+  /** Half of what the node refused; undefined if it refused nothing. */
+  readonly most: number | undefined;
 }
 
-export type FoundOrder = ListedOrder | UsedUpOrder;
-
-export function isUsedUp(order: FoundOrder): order is UsedUpOrder {
-  return "isUsedUp" in order;
+export function isFailed(order: Found): order is Failed {
+  return order === undefined || isFailedOrder(order);
 }
 
-/**
- * What happens to ids that used up their share: `none` asks for none of them, `each` for
- * each of them by itself, and `end`, if those behind the last answer of a request are a
- * long run of ids, only for the first and the last one: if both revert alike, so do the others.
- */
-export type Asking = "none" | "each" | "end";
-
-export interface ReaderLimits {
-  readonly chunkSize: number;
-  readonly concurrency: number;
-  /** True if more requests may be made at the same time for smaller chunks. */
-  readonly isFlexible: boolean;
-}
-
-/**
- * Reads orders at one block. A failed request halves the size of chunks; a single order is
- * a plain call.
- */
+/** Reads orders at one block. */
 export class OrderReader {
-  /** As large as the node has answered so far. */
-  #largestChunk: number;
-  /** As large as the gas of a request may allow. */
-  #chunkSize: number;
-  /** As many orders as the gas of a request allowed last. */
-  #allowed = Infinity;
   readonly #alone: ReturnType<typeof pLimit>;
 
+  /** @param isOpen True if the list ends at a run of failed ids. */
   constructor(
-    private readonly client: VaultReader,
+    private readonly context: Context,
     private readonly target: LocatedAddress,
-    private readonly block: PinnedBlock,
-    private readonly limits: ReaderLimits,
+    private readonly isOpen: boolean,
+    concurrency = ALONE,
   ) {
-    const { chunkSize, concurrency, isFlexible } = limits;
-    this.#largestChunk = chunkSize;
-    this.#chunkSize = chunkSize;
-    this.#alone = pLimit(isFlexible ? ALONE : concurrency);
-  }
-
-  /** As many orders are under way as with chunks of full size. */
-  get #concurrency(): number {
-    const { concurrency, isFlexible } = this.limits;
-    const size = Math.min(this.#chunkSize, this.#allowed);
-    const smaller = this.#largestChunk / size;
-    return isFlexible && smaller > 1
-      ? Math.min(ALONE, Math.ceil(concurrency * smaller))
-      : concurrency;
+    this.#alone = pLimit(concurrency);
   }
 
   /**
-   * Reads orders in chunks, each to be iterated once. A chunk is decoded while it is
-   * iterated, because its bytes take a fraction of the memory of its orders. Whenever an
-   * answer comes, the next chunk is requested, up to `concurrency` at a time.
+   * Reads orders in one request; in several if its gas does not suffice for all, and in
+   * halves if the node refuses it.
    *
-   * @param asking With `none`, ids may be {@link UsedUpOrder}s.
-   * @param onLast Called once the last chunk is requested.
-   * @throws VaultError if the node does not answer; VAULT_REORGED; VAULT_NO_CODE, also
-   * while a chunk is iterated
+   * @throws VaultError if the node does not answer; VAULT_REORGED; VAULT_NO_CODE
    */
-  public read(
-    ids: Iterable<bigint>,
-    asking: "none",
-    onLast?: () => void,
-  ): AsyncGenerator<Iterable<FoundOrder>, void, undefined>;
-  public read(
-    ids: Iterable<bigint>,
-    asking: "each" | "end",
-    onLast?: () => void,
-  ): AsyncGenerator<Iterable<ListedOrder>, void, undefined>;
-  public async *read(
-    ids: Iterable<bigint>,
-    asking: Asking,
-    onLast?: () => void,
-  ): AsyncGenerator<Iterable<FoundOrder>, void, undefined> {
-    const chunks = this.#chunksOf(ids);
-    const requested: Array<Promise<Iterable<FoundOrder>>> = [];
-    let underWay = 0;
-    let tellLast: typeof onLast;
-    const requestMore = (): void => {
-      // Answers that wait for the reader count, too: V8 keeps what survives a collection.
-      while (
-        underWay < this.#concurrency &&
-        requested.length < this.#concurrency
-      ) {
-        const { value: chunk } = chunks.next();
-        if (chunk === undefined) {
-          tellLast?.();
-          tellLast = undefined;
-          return;
-        }
-        underWay += 1;
-        tellLast = onLast;
-        const orders = this.#readChunk(chunk, asking).then(concat);
-        const whenAnswered = (): void => {
-          underWay -= 1;
-          requestMore();
-        };
-        // A failure is thrown in its turn, or never if the reader has left.
-        orders.then(whenAnswered, () => undefined);
-        requested.push(orders);
+  public async read(ids: readonly bigint[]): Promise<Chunk> {
+    const orders: Found[] = [];
+    let size = ids.length;
+    let allowed: number | undefined;
+    let most: number | undefined;
+    while (orders.length < ids.length && !this.#isOver(orders)) {
+      const asked = ids.slice(orders.length, orders.length + size);
+      const found = await this.#readSome(asked);
+      if (found === undefined) {
+        most = Math.floor(asked.length / 2);
+        size = most;
+        continue;
       }
-    };
-    requestMore();
-    let next = requested.shift();
-    while (next !== undefined) {
-      const orders = await next;
-      requestMore();
-      yield orders;
-      next = requested.shift();
+      orders.push(...found);
+      if (found.length < asked.length) {
+        allowed = Math.min(found.length, allowed ?? Infinity);
+        size = found.length;
+      } else {
+        size = Math.min(most ?? ids.length, 2 * size);
+      }
     }
+    return { orders, allowed, most };
   }
 
-  /** Each chunk has the size of the moment when it is requested. */
-  *#chunksOf(
-    ids: Iterable<bigint>,
-  ): Generator<readonly bigint[], void, undefined> {
-    let chunk: bigint[] = [];
-    for (const id of ids) {
-      if (chunk.length >= this.#chunkSize) {
-        yield chunk;
-        chunk = [];
-      }
-      chunk.push(id);
-    }
-    if (chunk.length > 0) {
-      yield chunk;
-    }
+  #isOver(orders: readonly Found[]): boolean {
+    return (
+      this.isOpen &&
+      orders.length >= FAILED_IDS_AT_END &&
+      orders.slice(-FAILED_IDS_AT_END).every(isFailed)
+    );
   }
 
-  async #readChunk(
+  /** @returns The first ones, at least one; undefined if the node refuses so many. */
+  async #readSome(
     ids: readonly bigint[],
-    asking: Asking,
-  ): Promise<ReadonlyArray<Iterable<FoundOrder>>> {
-    const [id = 0n] = ids;
-    if (ids.length === 1) {
-      return [[await this.readAlone(id)]];
-    }
-    const answer = await this.#tryLens(ids);
-    if (answer === undefined) {
-      const half = Math.floor(ids.length / 2);
-      // Requests that were sent together and all fail halve it only once.
-      this.#largestChunk = Math.min(this.#largestChunk, half);
-      this.#chunkSize = Math.min(this.#chunkSize, half);
-      return [
-        ...(await this.#readChunk(ids.slice(0, half), asking)),
-        ...(await this.#readChunk(ids.slice(half), asking)),
-      ];
-    }
-    const { length } = answer.entries;
-    this.#adaptChunkSize(length, ids.length);
-    const [found, rest] = await Promise.all([
-      this.#readFailed(answer, ids, asking),
-      this.#readRest(ids.slice(length), asking),
-    ]);
-    return [this.#decodeAll(answer, ids, found), ...rest];
-  }
-
-  /** A request asks for as many orders as the gas of the ones before allowed. */
-  #adaptChunkSize(answered: number, asked: number): void {
-    if (answered < asked || answered > this.#allowed) {
-      this.#allowed = answered;
-    }
-    if (answered < asked) {
-      this.#chunkSize = Math.min(this.#chunkSize, answered);
-    } else if (asked >= this.#chunkSize) {
-      this.#chunkSize = Math.min(this.#largestChunk, 2 * this.#chunkSize);
-    }
-  }
-
-  /** Reads what the gas of a request did not allow. */
-  async #readRest(
-    ids: readonly bigint[],
-    asking: Asking,
-  ): Promise<ReadonlyArray<Iterable<FoundOrder>>> {
-    const parts: Array<Promise<ReadonlyArray<Iterable<FoundOrder>>>> = [];
-    for (const chunk of this.#chunksOf(ids)) {
-      const part = this.#readChunk(chunk, asking);
-      parts.push(part);
-      if (!this.limits.isFlexible) {
-        await part;
-      }
-    }
-    return (await Promise.all(parts)).flat();
-  }
-
-  /** @returns Undefined if the lens fails but the node answers. */
-  async #tryLens(ids: readonly bigint[]): Promise<LensAnswer | undefined> {
-    const context = this.client.readContext({ blockTag: this.block.number });
-    const rpc = context.rpc.withRetries(fewRetries);
-    try {
-      const answer = await callLens(
-        { ...context, rpc },
-        encodeReadOrders(this.target.address, ids),
+  ): Promise<readonly Found[] | undefined> {
+    const { context, target } = this;
+    const { rpc, from } = context;
+    // At the caller's address, the lens would replace the trading contract.
+    const isPlain = rpc.node.runsLens === false || from === target.address;
+    if (isPlain || ids.length === 1) {
+      const first = ids.slice(0, ALONE);
+      return await Promise.all(
+        first.map(async (id) => await this.readAlone(id)),
       );
+    }
+    let answer: LensAnswer;
+    try {
+      const data = encodeReadOrders(target.address, ids);
+      const patient = rpc.withRetries(fewRetries);
+      answer = await callLens({ ...context, rpc: patient }, data);
       const { length } = answer.entries;
       if (length === 0 || length > ids.length) {
         throw rpc
           .parser("eth_call")
           .invalid(`${length} orders for ${ids.length} ids`);
       }
-      return answer;
     } catch (error) {
       await this.#assertNodeAnswers(error);
+      await canRunLens(rpc, from);
       return undefined;
     }
+    return await this.#decode(answer, ids);
   }
 
-  /** @returns The orders that are not decoded from the answer, by their entries. */
-  async #readFailed(
+  async #decode(
     answer: LensAnswer,
     ids: readonly bigint[],
-    asking: Asking,
-  ): Promise<ReadonlyMap<LensEntry, FoundOrder>> {
-    const { entries } = answer;
+  ): Promise<readonly Found[]> {
+    const { entries, bytes } = answer;
     const end = entries.findLastIndex(({ status }) => status !== "usedUp") + 1;
-    const tail = ids.slice(end, entries.length);
-    const settled =
-      asking === "end" && tail.length > ALONE && isRun(tail)
-        ? await this.#readEnds(tail)
-        : undefined;
-    const failed = new Map<LensEntry, FoundOrder>();
-    const read = async (entry: LensEntry, index: number): Promise<void> => {
+    const behind = await this.#behind(answer, ids, end);
+    const view = viewOf(bytes);
+    const orders: Found[] = [];
+    const others: Array<Promise<void>> = [];
+    for (const [index, entry] of entries.entries()) {
       const orderID = ids[index] ?? 0n;
-      if (entry.status === "reverted") {
-        failed.set(entry, await this.#explain(answer, entry, orderID));
-      } else if (entry.status === "usedUp" && asking === "none") {
-        failed.set(entry, { orderID, isUsedUp: true });
+      if (entry.status === "packed") {
+        orders.push(unpack(bytes, view, entry, orderID));
+      } else if (index >= end && behind !== undefined) {
+        const { error } = behind;
+        orders.push(error === undefined ? undefined : { orderID, error });
       } else {
-        const error = index < end ? undefined : settled;
-        failed.set(
-          entry,
-          error === undefined
-            ? await this.readAlone(orderID)
-            : { orderID, error },
+        orders.push(undefined);
+        const read = this.#readOther(answer, entry, orderID);
+        others.push(
+          read.then((order) => {
+            orders[index] = order;
+          }),
         );
       }
-    };
-    const reads: Array<Promise<void>> = [];
-    entries.forEach((entry, index) => {
-      // Most are: a promise for each order would be more than its bytes.
-      if (entry.status !== "returned") {
-        reads.push(read(entry, index));
-      }
-    });
-    await Promise.all(reads);
-    return failed;
+    }
+    await Promise.all(others);
+    return orders;
   }
 
-  /** @returns The revert of the first of these ids, if the last one reverts alike. */
-  async #readEnds(ids: readonly bigint[]): Promise<VaultError | undefined> {
+  /**
+   * Settles a long run of ids at the end of an answer that used up their share of its
+   * gas, so that none has to be asked for alone.
+   *
+   * @returns Their error; without one, they are surely unknown. Undefined if each has to
+   * be asked for.
+   */
+  async #behind(
+    answer: LensAnswer,
+    ids: readonly bigint[],
+    end: number,
+  ): Promise<{ readonly error?: VaultError } | undefined> {
+    const tail = ids.slice(end, answer.entries.length);
+    const entry = answer.entries[end];
+    if (
+      entry === undefined ||
+      tail.length < FAILED_IDS_AT_END ||
+      !isRun(tail)
+    ) {
+      return undefined;
+    }
+    if (this.isOpen && gasUsedBy(answer, entry) >= SURELY_ENOUGH_GAS) {
+      return {};
+    }
     const [first, last] = await Promise.all(
-      [ids.at(0), ids.at(-1)].map(async (id = 0n) => {
+      [tail.at(0), tail.at(-1)].map(async (id = 0n) => {
         const order = await this.readAlone(id);
         return isFailedOrder(order) &&
           order.error.code === "VAULT_CALL_REVERTED"
@@ -306,64 +208,35 @@ export class OrderReader {
           : undefined;
       }),
     );
-    return first?.details["reason"] === last?.details["reason"]
-      ? first
+    return first !== undefined &&
+      first.details["reason"] === last?.details["reason"]
+      ? { error: first }
       : undefined;
   }
 
-  async #explain(
+  async #readOther(
     answer: LensAnswer,
     entry: LensEntry,
     orderID: bigint,
-  ): Promise<FailedOrder> {
-    const given = entryAnswer(answer, entry);
-    const explained =
-      "reverted" in given
-        ? { reverted: await this.client.explain(given.reverted) }
-        : given;
-    return this.#toFailed(explained, entry, orderID);
-  }
-
-  *#decodeAll(
-    answer: LensAnswer,
-    ids: readonly bigint[],
-    failed: ReadonlyMap<LensEntry, FoundOrder>,
-  ): Generator<FoundOrder, void, undefined> {
-    const view = viewOf(answer.bytes);
-    let index = 0;
-    for (const entry of answer.entries) {
-      const orderID = ids[index] ?? 0n;
-      yield failed.get(entry) ?? this.#decode(answer, view, entry, orderID);
-      index += 1;
+  ): Promise<ListedOrder> {
+    if (entry.status === "tooLong" || entry.status === "usedUp") {
+      return await this.readAlone(orderID);
     }
-  }
-
-  /**
-   * Decodes an order in the answer's own bytes: a buffer and a view for each order take 5 % of
-   * a scan.
-   */
-  #decode(
-    answer: LensAnswer,
-    view: DataView,
-    entry: LensEntry,
-    orderID: bigint,
-  ): ListedOrder {
-    const { start, end } = entry;
-    const decoded = decodeOutputs(
-      call.operation,
-      answer.bytes,
-      { view, start, end },
-      { ...NO_VALUES, orderID },
+    const { errorAbisOf, rpc } = this.context;
+    const given = entryAnswer(answer, entry);
+    const decoded =
+      "data" in given
+        ? decodeOutputs(getOrderInfo.operation, given.data)
+        : undefined;
+    if (decoded !== undefined && "value" in decoded) {
+      return toOrder(orderID, decoded.value);
+    }
+    return this.#toFailed(
+      await explainAnswer(given, errorAbisOf, rpc.hide),
+      entry,
+      orderID,
+      decoded?.problem,
     );
-    return "value" in decoded
-      ? // the decoder follows the table entry that makes the type
-        (decoded.value as Order)
-      : this.#toFailed(
-          entryAnswer(answer, entry),
-          entry,
-          orderID,
-          decoded.problem,
-        );
   }
 
   /** @param problem Why the order cannot be decoded, unless it reverted. */
@@ -374,10 +247,10 @@ export class OrderReader {
     problem?: string,
   ): FailedOrder {
     const answered = {
-      call,
+      call: getOrderInfo,
       target: this.target,
-      network: this.client.networkName,
-      block: this.block,
+      network: this.context.rpc.network,
+      block: this.context.block,
       answer,
       lacksCode: !hasCode,
     };
@@ -386,13 +259,13 @@ export class OrderReader {
 
   /** Reads an order by a plain call, with all gas that the node allows. */
   public async readAlone(orderID: bigint): Promise<ListedOrder> {
-    const { number: blockTag } = this.block;
+    const { context, target } = this;
+    const call = encodeCall(getOrderInfo.operation, [orderID]);
     try {
       const order = await this.#alone(
-        async () =>
-          await this.client.read(call.operation, [orderID], { blockTag }),
+        async () => await readCall(context, call, target),
       );
-      return { orderID, ...order };
+      return toOrder(orderID, order);
     } catch (thrown) {
       const error = errorOfOrder(thrown);
       if (error.kind === "rpc") {
@@ -417,14 +290,52 @@ export class OrderReader {
     ) {
       throw error;
     }
-    const { rpc } = this.client;
+    const { rpc, block: pin } = this.context;
     const { address } = this.target;
     await requestAtBlock(
       rpc,
-      this.block,
+      pin,
       async (block) => await getBalance(rpc, address, block),
     );
   }
+}
+
+function toOrder(orderID: bigint, values: unknown): Order {
+  // the decoder follows the table entry that makes the type
+  return { orderID, ...(values as VaultOrder) };
+}
+
+/** Reads an order as `PACKED` in contracts/lens/VaultLens.sol tells. */
+function unpack(
+  bytes: Buffer,
+  view: DataView,
+  { start, end }: LensEntry,
+  orderID: bigint,
+): Order {
+  const holder = end - PACKED_SIZE;
+  let next = holder + ADDRESS_SIZE;
+  const amount = (): bigint => {
+    const high = view.getUint32(next);
+    const low = view.getBigUint64(next + 4);
+    next += 12;
+    return high === 0 ? low : (BigInt(high) << 64n) | low;
+  };
+  return {
+    orderID,
+    exType: bytes.toString("utf8", start, holder),
+    holder: addressAt(bytes, holder),
+    number: amount(),
+    exFee: amount(),
+    lockFee: amount(),
+    newLockFee: amount(),
+    openPrice: amount(),
+    marginAmount: amount(),
+    marginFee: amount(),
+    startTime: amount(),
+    closePrice: amount(),
+    contractType: view.getUint8(end - 2),
+    state: view.getUint8(end - 1),
+  };
 }
 
 /** Returns the error of a single order; throws an error of the whole scan. */
@@ -438,12 +349,4 @@ function errorOfOrder(error: unknown): VaultError {
     throw error;
   }
   return error;
-}
-
-function* concat<Item>(
-  parts: Iterable<Iterable<Item>>,
-): Generator<Item, void, undefined> {
-  for (const part of parts) {
-    yield* part;
-  }
 }

@@ -1,21 +1,22 @@
-import { setImmediate } from "node:timers/promises";
+import { MaxUint256 } from "ethers";
 
 import { addFrames } from "../../caller-stack.js";
 import { VaultError, invalidArgument } from "../../errors.js";
 import { getBlock } from "../../rpc/blocks.js";
+import { requireSameBranch } from "../../rpc/pinned-block.js";
 import {
   parseAddress,
   parseCount,
   parseEnum,
   parseUint256,
   requireFixedBlock,
-  withAddress,
 } from "../inputs.js";
-import { isLensKnown, tryLens } from "../lens/lens.js";
 import { checkOptions } from "../options.js";
 import type { VaultReader } from "../reader.js";
-import { LIMIT_POWER, findLastOrder } from "./last-order.js";
+import type { ScanProgress } from "../scan-options.js";
+import { MOST_IDS, OpenRange } from "./open-range.js";
 import { ALONE, OrderReader } from "./order-reader.js";
+import type { Chunk, Found } from "./order-reader.js";
 import { isEmptyOrder, isFailedOrder, ordersOptions } from "./types.js";
 import type {
   FailedOrder,
@@ -27,12 +28,6 @@ import type {
 const MAX_CHUNK = 700;
 /** More orders under way would be faster, but take more memory. */
 const CONCURRENCY = 3;
-/**
- * The process does other work before each chunk and after each 100 orders of it: it sends
- * requests and receives answers. The text of an answer lives until then. If that is soon,
- * few texts are alive when V8 collects, and its young generation stays small.
- */
-const ORDERS_A_TURN = 100;
 
 /**
  * @param frames Of the caller, for the stack of an error. A generator around this one would
@@ -47,56 +42,28 @@ export async function* readOrders(
   const stop = new AbortController();
   try {
     checkOptions("orders()", options, ordersOptions);
-    const { selected, matches, maxChunk, concurrency } = parseOptions(options);
+    const { selected, matches, chunkSize, concurrency } = parseOptions(options);
+    const { ids, first, total } = selected;
     options.signal?.throwIfAborted();
-    const client = vault
-      .withOptions(await withAddress(options))
-      // Ends requests under way when the reader leaves.
-      .withOptions({ signal: stop.signal });
-    const context = client.readContext({ blockTag: options.blockTag });
-    const target = await client.addressOf("trading", "orders");
-    // At the caller's address, the lens would replace the trading contract.
-    const isSelf = context.from === target.address;
-    const pin =
-      typeof context.block === "object"
-        ? context.block
-        : await getBlock(context.rpc, context.block);
-    const pinned = client.pinnedTo(pin);
-    if (!isSelf && !isLensKnown(client.rpc)) {
-      await tryLens({ ...context, block: pin }, []);
-    }
-    const usesLens = !isSelf && isLensKnown(client.rpc);
-    const limits = {
-      chunkSize: usesLens ? maxChunk : 1,
-      concurrency: concurrency ?? (usesLens ? CONCURRENCY : ALONE),
-      isFlexible: concurrency === undefined,
-    };
-    const createReader = (): OrderReader =>
-      new OrderReader(pinned, target, pin, limits);
-    let done = 0;
-    let proof: Promise<void> | undefined;
-    /** Beside the last chunks. Their orders are of this block if they are read by hash. */
-    const prove = (): void => {
-      proof = pinned.requirePin();
-      proof.catch(() => undefined);
-    };
-    for await (const { orders, total, isUnknown } of chunksOf(
-      createReader,
-      selected,
-      prove,
-    )) {
-      let read = 0;
+    // Ends requests under way when the reader leaves.
+    const stoppable = vault.withOptions({ signal: stop.signal });
+    const context = await stoppable.openContext(options);
+    const { rpc, block } = context;
+    const target = await context.locate("trading", "orders");
+    const pin = typeof block === "object" ? block : await getBlock(rpc, block);
+    const isOpen = total === undefined;
+    const reader = new OrderReader(
+      { ...context, block: pin },
+      target,
+      isOpen,
+      concurrency,
+    );
+    const chunks = chunksOf(reader, ids, chunkSize, concurrency);
+    const parts = isOpen
+      ? untilEnd(chunks, new OpenRange(reader, first))
+      : withTotal(chunks, total);
+    for await (const { orders, progress } of parts) {
       for (const order of orders) {
-        if (read % ORDERS_A_TURN === 0) {
-          await setImmediate();
-          options.signal?.throwIfAborted();
-        }
-        read += 1;
-        const unknown = isUnknown(order);
-        // Not for each order: to await makes a promise.
-        if (unknown === true || (unknown !== false && (await unknown))) {
-          continue;
-        }
         if (isFailedOrder(order) && options.strict === true) {
           throw errorNaming(order);
         }
@@ -105,12 +72,11 @@ export async function* readOrders(
           options.signal?.throwIfAborted();
         }
       }
-      done += read;
-      options.onProgress?.({ done, total: total() });
+      if (progress.done > 0) {
+        options.onProgress?.(progress);
+      }
     }
-    await (client.rpc.node.takesHashes === true && proof !== undefined
-      ? proof
-      : pinned.requirePin());
+    await requireSameBranch(rpc, pin);
   } catch (error) {
     throw addFrames(error, frames);
   } finally {
@@ -129,76 +95,95 @@ function errorNaming({ orderID, error }: FailedOrder): VaultError {
   return new VaultError(code, { ...details, ...named }, cause);
 }
 
-interface OrderChunk {
-  readonly orders: Iterable<ListedOrder>;
-  /** Number of ids to read, as far as it is known. */
-  readonly total: () => number;
-  /** True for the answer of an unknown id in an open range. */
-  readonly isUnknown: (order: ListedOrder) => boolean | Promise<boolean>;
-}
-
-/** Reads an open range while its end is searched. */
+/**
+ * Reads chunks in the order of their ids. The first one shows what a request of this node
+ * may have; then several are under way, as many orders as with chunks of full size. What is
+ * requested depends only on the chunks handed out, not on when others are answered.
+ */
 async function* chunksOf(
-  createReader: () => OrderReader,
-  selected: SelectedIds,
-  onLast: () => void,
-): AsyncGenerator<OrderChunk, void, undefined> {
-  const reader = createReader();
-  if ("ids" in selected) {
-    const { ids, total } = selected;
-    for await (const orders of reader.read(ids, "end", onLast)) {
-      yield { orders, total: () => total, isUnknown: () => false };
+  reader: OrderReader,
+  ids: Iterable<bigint>,
+  chunkSize: number,
+  concurrency: number | undefined,
+): AsyncGenerator<readonly Found[], void, undefined> {
+  const left = ids[Symbol.iterator]();
+  const underWay: Array<Promise<Chunk>> = [];
+  let [size, most, atOnce] = [chunkSize, chunkSize, 1];
+  for (;;) {
+    while (underWay.length < atOnce) {
+      const next = take(left, size);
+      if (next.length === 0) {
+        break;
+      }
+      const chunk = reader.read(next);
+      // A failure is thrown in its turn, or never if the reader has left.
+      chunk.catch(() => undefined);
+      underWay.push(chunk);
     }
-    return;
-  }
-  let next = selected.first;
-  let last = next - 1n;
-  let begin = (): void => undefined;
-  const isBegun = new Promise<void>((resolve) => {
-    begin = resolve;
-  });
-  const search = findLastOrder(
-    // Of unknown ids, the gas of a request allows fewer than of orders.
-    createReader(),
-    next,
-    {
-      onLast,
-      onFound: (found) => {
-        last = found;
-        begin();
-      },
-    },
-  );
-  /** The ids up to the last order that is found by then. */
-  function* nextIds(): Generator<bigint, void, undefined> {
-    for (; next <= last; next += 1n) {
-      yield next;
+    const chunk = await underWay.shift();
+    if (chunk === undefined) {
+      return;
     }
-  }
-  const common = {
-    total: () => Number(last - selected.first + 1n),
-    // The reverts of unknown ids are known at the end of the search.
-    isUnknown: (order: ListedOrder) =>
-      isFailedOrder(order)
-        ? search.then(({ isMissing }) => isMissing(order))
-        : isEmptyOrder(order),
-  };
-  // A failure is thrown below, or never if the reader has left.
-  search.catch(() => undefined);
-  await Promise.race([isBegun, search]);
-  for await (const orders of reader.read(nextIds(), "each", onLast)) {
-    yield { orders, ...common };
-  }
-  ({ last = last } = await search);
-  for await (const orders of reader.read(nextIds(), "each", onLast)) {
-    yield { orders, ...common };
+    most = Math.min(most, chunk.most ?? most);
+    size = Math.min(most, chunk.allowed ?? 2 * size);
+    const asMany = Math.ceil((CONCURRENCY * most) / size);
+    atOnce = concurrency ?? Math.min(ALONE, asMany);
+    yield chunk.orders;
   }
 }
 
-/** The ids, or the first id of an open range. */
-type SelectedIds =
-  | { readonly ids: Iterable<bigint>; readonly total: number }
-  | { readonly first: bigint };
+function take(ids: Iterator<bigint>, count: number): readonly bigint[] {
+  const taken: bigint[] = [];
+  while (taken.length < count) {
+    const next = ids.next();
+    if (next.done === true) {
+      break;
+    }
+    taken.push(next.value);
+  }
+  return taken;
+}
+
+interface Part {
+  readonly orders: readonly ListedOrder[];
+  readonly progress: ScanProgress;
+}
+
+async function* withTotal(
+  chunks: AsyncIterable<readonly Found[]>,
+  total: number,
+): AsyncGenerator<Part, void, undefined> {
+  let done = 0;
+  for await (const found of chunks) {
+    done += found.length;
+    const orders = found.filter((order) => order !== undefined);
+    yield { orders, progress: { done, total } };
+  }
+}
+
+async function* untilEnd(
+  chunks: AsyncIterable<readonly Found[]>,
+  range: OpenRange,
+): AsyncGenerator<Part, void, undefined> {
+  for await (const found of chunks) {
+    const orders = await range.add(found);
+    const { length } = range;
+    yield { orders, progress: { done: length, total: length } };
+    if (range.isOver) {
+      return;
+    }
+  }
+  // There are no higher ids.
+  const orders = await range.takeFailed();
+  yield { orders, progress: { done: 0, total: 0 } };
+}
+
+/** A range without a last id has no total. */
+interface SelectedIds {
+  readonly ids: Iterable<bigint>;
+  readonly first: bigint;
+  readonly total: number | undefined;
+}
 
 function* idsFrom(
   first: bigint,
@@ -227,12 +212,12 @@ function parseOptions(options: OrdersOptions) {
       (state === undefined || order.state === state) &&
       (holder === undefined || order.holder === holder) &&
       !(skipEmpty && isEmptyOrder(order)),
-    maxChunk: parseCount(options.chunkSize, "chunkSize") ?? MAX_CHUNK,
+    chunkSize: parseCount(options.chunkSize, "chunkSize") ?? MAX_CHUNK,
     concurrency: parseCount(options.concurrency, "concurrency"),
   };
 }
 
-export function parseIds({
+function parseIds({
   ids,
   firstId,
   lastId,
@@ -245,11 +230,11 @@ export function parseIds({
       );
     }
     const list = ids.map((id, index) => parseUint256(id, `ids[${index}]`));
-    return { ids: list, total: list.length };
+    return { ids: list, first: 0n, total: list.length };
   }
   const first = parseUint256(firstId ?? 0n, "firstId");
   if (lastId === undefined) {
-    return { first };
+    return { ids: idsFrom(first, MaxUint256), first, total: undefined };
   }
   const last = parseUint256(lastId, "lastId");
   if (first > last) {
@@ -258,12 +243,13 @@ export function parseIds({
       `${first} is above the option \`lastId\`, which is ${last}`,
     );
   }
-  if (last - first >= 2n ** BigInt(LIMIT_POWER)) {
+  if (last - first >= MOST_IDS) {
     throw invalidArgument(
       "lastId",
-      `${first} to ${last} are more than 2^${LIMIT_POWER} ids`,
+      `${first} to ${last} are more than 2^40 ids`,
       "Give a smaller range of ids.",
     );
   }
-  return { ids: idsFrom(first, last), total: Number(last - first + 1n) };
+  const total = Number(last - first + 1n);
+  return { ids: idsFrom(first, last), first, total };
 }

@@ -8,7 +8,11 @@ import type {
   OrderStateName,
 } from "../../protocol/index.js";
 import type { FailedReading } from "../failed-reading.js";
-import { scanOptions } from "../reader.js";
+import { scanOptions } from "../scan-options.js";
+
+/** Ids in a row that end a list without a last id: that fail, and that are no orders. */
+export const FAILED_IDS_AT_END = 16;
+export const UNKNOWN_IDS_AT_END = 500;
 
 /** An order and its id. Values are unscaled. */
 export type Order = { readonly orderID: bigint } & VaultOrder;
@@ -53,7 +57,6 @@ const filterOptions = {
   /**
    * Requests at the same time. Default: 3, up to 16 if the gas of a request suffices for
    * fewer orders, and 16 if the node refuses state overrides and each order is a request.
-   * The search for the last order may make as many more.
    */
   concurrency: option<number>(),
 };

@@ -31,7 +31,7 @@ type Answer = typeof answer extends fc.Arbitrary<infer T> ? T : never;
 function encode({ number, timestamp, chainId, entries }: Answer): Buffer {
   const header = AbiCoder.defaultAbiCoder().encode(
     ["bytes32", "uint256", "uint256", "uint256"],
-    [id("hardhat-vault/VaultLens/2"), number, timestamp, chainId],
+    [id("hardhat-vault/VaultLens/3"), number, timestamp, chainId],
   );
   return Buffer.concat([
     Buffer.from(header.slice(2), "hex"),

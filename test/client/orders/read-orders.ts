@@ -140,16 +140,8 @@ describe("client - orders", () => {
   it("orders() throws the reason of its signal, also if that comes where no order matches", async () => {
     const stop = new AbortController();
     const node = nodeOf(order);
-    let calls = 0;
-    const abort = (): void => {
-      stop.abort("enough");
-    };
     node.on("eth_call", async (_, answer) => {
-      calls += 1;
-      // The first finds out if the node takes overrides, the second has the orders.
-      if (calls === 2) {
-        setImmediate(() => setImmediate(() => setImmediate(abort)));
-      }
+      stop.abort("enough");
       return await answer();
     });
     const orders = scan(node, {
@@ -160,24 +152,6 @@ describe("client - orders", () => {
     });
     const [end] = await Promise.allSettled([Array.fromAsync(orders)]);
     expect(end).to.deep.equal({ status: "rejected", reason: "enough" });
-  });
-
-  it("orders() lets the process do other work within a chunk", async () => {
-    const orders = scan(nodeOf(order), {
-      firstId: 1,
-      lastId: 500,
-      chunkSize: 500,
-    });
-    await orders.next();
-    let hasTurned = false;
-    setImmediate(() => {
-      hasTurned = true;
-    });
-    for (let taken = 1; taken < 200; ++taken) {
-      await orders.next();
-    }
-    expect(hasTurned).to.equal(true);
-    await orders.return();
   });
 
   it("orders() throws an error whose stack has the function that called it", async () => {

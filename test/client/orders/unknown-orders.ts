@@ -16,21 +16,12 @@ import type { ServerProcess } from "../../helpers/child-process.js";
 import { deployInstance, sendTo } from "../../helpers/deployment/deploy.js";
 import { fetchProvider } from "../../helpers/fetch-provider.js";
 import { fieldsOf } from "../../helpers/fields.js";
-import { startRpcServer } from "../../helpers/rpc-server.js";
-import type { RpcServer } from "../../helpers/rpc-server.js";
-
-const LATENCY_MS = 20;
-const MOST_WAVES = 10;
-/** More than the gas of the orders demands. */
-const MOST_REQUESTS = 30;
+import { Waves } from "../../helpers/waves.js";
 
 /** An id of each 23 is removed, and answers zeros. */
 const isRemoved = (id: number): boolean => id % 23 === 11;
 const range = (first: number, end: number): number[] =>
   Array.from({ length: end - first }, (_, index) => first + index);
-
-const startBehind = async (upstream: string): Promise<RpcServer> =>
-  await startRpcServer({ upstream, stepMs: LATENCY_MS });
 
 /** Forwards each call, as a proxy does, but reads the storage of the target. */
 const forwarderTo = (target: string): string =>
@@ -64,7 +55,7 @@ describe("orders() of a contract whose unknown ids use up all gas", () => {
   before(async () => {
     anvil = await startAnvil({ args: ["--gas-limit", "1000000000000"] });
     node = fetchProvider(anvil.url);
-    for (const orders of [0, 1, 10_000]) {
+    for (const orders of [0, 40, 1_000, 10_000]) {
       contracts[orders] = (
         await deployInstance(node, { orders })
       ).contracts.trading;
@@ -159,40 +150,43 @@ describe("orders() of a contract whose unknown ids use up all gas", () => {
     });
   });
 
-  for (const [cap, more, demand] of [
-    [50_000_000, 0, 0],
-    [10_000_000, 4, 40],
+  // A header, the first chunk, the others three at a time, and the header once more.
+  for (const [cap, count, waves, requests] of [
+    [undefined, 0, 3, 3],
+    [undefined, 40, 3, 3],
+    [undefined, 1_000, 4, 6],
+    [undefined, 10_000, 8, 19],
+    // The gas of a call suffices for fewer orders.
+    [10_000_000, 40, 3, 3],
+    [10_000_000, 10_000, 15, 80],
   ] as const) {
-    for (const count of [0, 1, 10_000]) {
-      it(`orders() reads ${count} orders in ${MOST_WAVES + more} waves and ${MOST_REQUESTS + demand} requests at most, with ${cap / 1e6} M gas a call`, async () => {
-        const behind = await startBehind(anvil.url);
-        const provider = capped(fetchProvider(behind.url), cap);
-        const { found, failed } = await read(provider, contracts[count], {});
-        await behind.stop();
-        expect(found).to.have.length(
-          range(0, count).filter((id) => !isRemoved(id)).length,
-        );
-        expect(failed).to.deep.equal([]);
-        expect(behind.waves).to.be.at.most(MOST_WAVES + more);
-        expect(behind.bodies.length).to.be.at.most(MOST_REQUESTS + demand);
-      });
-    }
+    const gas = cap === undefined ? "" : `, with ${cap / 1e6} M gas a call`;
+    it(`orders() reads ${count} orders in ${waves} waves and ${requests} requests at most${gas}`, async () => {
+      const behind = new Waves(node);
+      const provider = capped(behind, cap ?? 50_000_000);
+      const { found, failed } = await read(provider, contracts[count], {});
+      expect(found).to.have.length(
+        range(0, count).filter((id) => !isRemoved(id)).length,
+      );
+      expect(failed).to.deep.equal([]);
+      expect(behind.waves).to.be.at.most(waves);
+      expect(behind.requests).to.be.at.most(requests);
+    });
   }
 
-  it("orders() reads hundreds of missing ids in 4 waves", async () => {
-    const behind = await startBehind(anvil.url);
+  it("orders() asks for two of hundreds of missing ids that are named by themselves", async () => {
+    const behind = new Waves(node);
     const options = { firstId: 9_900, lastId: 10_500 };
-    await read(fetchProvider(behind.url), contracts[10_000], options);
-    await behind.stop();
-    expect(behind.waves).to.be.at.most(4);
+    await read(behind, contracts[10_000], options);
+    expect([behind.waves, behind.requests]).to.deep.equal([4, 5]);
   });
 
   it("snapshot() has the error of a reading that uses up all gas, and the others, in one wave more than without", async () => {
     const outage = await deployInstance(node);
-    const behind = await startBehind(anvil.url);
+    const behind = new Waves(node);
     const take = async (): Promise<VaultSnapshot> => {
       behind.clear();
-      const provider = capped(fetchProvider(behind.url), 10_000_000);
+      const provider = capped(behind, 10_000_000);
       return await new VaultClient(provider, outage.contracts).snapshot();
     };
     const before = await take();
@@ -201,7 +195,6 @@ describe("orders() of a contract whose unknown ids use up all gas", () => {
     // The rate divides by it.
     await sendTo(node, outage, "PriceFeed", "setOutage", ZERO);
     const after = await take();
-    await behind.stop();
     for (const rate of Object.values(after.fundingFeeRate)) {
       expect(isFailedReading(rate) && rate.error.code).to.equal(
         "VAULT_CALL_REVERTED",
