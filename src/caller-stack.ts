@@ -6,34 +6,13 @@
 export async function withCallerStack<Result>(
   run: () => Promise<Result>,
 ): Promise<Result> {
-  const frames = callerFrames();
+  const { stack = "" } = new Error();
   try {
     return await run();
   } catch (error) {
-    throw addFrames(error, frames);
+    // The first lines are the message and this function.
+    throw addFrames(error, stack.split("\n").slice(2));
   }
-}
-
-/** The same for what a generator yields; its caller is the one that asks for it. */
-export function iterateWithCallerStack<Item>(
-  open: () =>
-    | AsyncGenerator<Item, void, undefined>
-    | Promise<AsyncGenerator<Item, void, undefined>>,
-): AsyncGenerator<Item, void, undefined> {
-  const frames = callerFrames();
-  return (async function* () {
-    try {
-      yield* await open();
-    } catch (error) {
-      throw addFrames(error, frames);
-    }
-  })();
-}
-
-/** @returns Lines of the stack: the first is the caller of the function that calls this one. */
-export function callerFrames(): readonly string[] {
-  const { stack = "" } = new Error();
-  return stack.split("\n").slice(3);
 }
 
 /** @param frames Lines of a stack, without its message. */

@@ -1,10 +1,6 @@
 import { expect } from "chai";
 
-import {
-  callerFrames,
-  iterateWithCallerStack,
-  withCallerStack,
-} from "../src/caller-stack.js";
+import { withCallerStack } from "../src/caller-stack.js";
 
 /** The stack of what the work throws. */
 async function stackOf(work: () => Promise<unknown>): Promise<string> {
@@ -34,23 +30,6 @@ describe("the stack of an error", () => {
       await withCallerStack(callerOfWork);
     const lines = (await stackOf(twice)).split("\n");
     expect(lines).to.deep.equal([...new Set(lines)]);
-  });
-
-  it("ends with the frames of the function that asked a generator for its next value", async () => {
-    const callerOfList = async (): Promise<unknown> => {
-      const list = iterateWithCallerStack(failLater);
-      return await list.next();
-    };
-    const stack = await stackOf(callerOfList);
-    expect(stack).to.match(/^Error: late\n/u);
-    expect(stack).to.contain("callerOfList");
-  });
-
-  it("begins with the caller of the function that looks for it", () => {
-    const looking = (): readonly string[] => callerFrames();
-    const callerOfLooking = (): readonly string[] => looking();
-    const [first] = callerOfLooking();
-    expect(first).to.contain("callerOfLooking");
   });
 
   it("is not looked for in what is no error", async () => {

@@ -1,7 +1,6 @@
 import { BrowserProvider, Contract } from "ethers";
 import type { ContractRunner } from "ethers";
 
-import { callerFrames, iterateWithCallerStack } from "../caller-stack.js";
 import { fallbackTo } from "../errors.js";
 import { contractRoleNames, contractRoles } from "../protocol/index.js";
 import type {
@@ -322,7 +321,7 @@ export class VaultClient extends VaultReader {
   public orders(
     options: OrdersOptions = {},
   ): AsyncGenerator<ListedOrder, void, undefined> {
-    return readOrders(this, options, callerFrames());
+    return readOrders(this, options);
   }
 
   /**
@@ -349,7 +348,7 @@ export class VaultClient extends VaultReader {
   public rounds(
     options: RoundsOptions = {},
   ): AsyncGenerator<PastRound, void, undefined> {
-    return iterateWithCallerStack(() => readRounds(this, options));
+    return readRounds(this, options);
   }
 
   /** A copy makes contracts of its own, with its addresses. */

@@ -3,7 +3,7 @@ import type { inspect as Inspect } from "node:util";
 import type { HardhatRuntimeEnvironmentHooks } from "hardhat/types/hooks";
 import type { NetworkConnection, NetworkManager } from "hardhat/types/network";
 
-import { iterateWithCallerStack, withCallerStack } from "../caller-stack.js";
+import { withCallerStack } from "../caller-stack.js";
 import type { ContractAddresses } from "../client/addresses.js";
 import type { OrdersOptions } from "../client/orders/types.js";
 import type { VaultAddresses, VaultContracts } from "../client/vault-client.js";
@@ -97,10 +97,9 @@ function lazyVault(
         return await result;
       });
   // it has the overloads of the method of its name
-  const orders = ((...args: readonly [OrdersOptions?]) =>
-    iterateWithCallerStack(async () =>
-      (await open()).orders(...args),
-    )) as HardhatVault["orders"];
+  const orders = async function* (...args: readonly [OrdersOptions?]) {
+    yield* (await open()).orders(...args);
+  } as HardhatVault["orders"];
   const lazy: LazyHardhatVault = {
     // each takes and returns what the method of its name does
     ...(Object.fromEntries(names.map((name) => [name, forward(name)])) as Pick<
@@ -120,8 +119,9 @@ function lazyVault(
           ? (await getOrCreate(target)).vault
           : target.vault,
     orders,
-    rounds: (...args) =>
-      iterateWithCallerStack(async () => (await open()).rounds(...args)),
+    async *rounds(...args) {
+      yield* (await open()).rounds(...args);
+    },
     contracts: lazyPromise(async () => (await open()).contracts),
     addresses: lazyPromise(async () => await (await open()).addresses),
   };

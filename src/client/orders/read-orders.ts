@@ -1,6 +1,5 @@
 import { MaxUint256 } from "ethers";
 
-import { addFrames } from "../../caller-stack.js";
 import { VaultError, invalidArgument } from "../../errors.js";
 import { getBlock } from "../../rpc/blocks.js";
 import { requireSameBranch } from "../../rpc/pinned-block.js";
@@ -29,15 +28,10 @@ const MAX_CHUNK = 700;
 /** More orders under way would be faster, but take more memory. */
 const CONCURRENCY = 3;
 
-/**
- * @param frames Of the caller, for the stack of an error. A generator around this one would
- * add them, too, but takes time and memory for each order.
- * @see VaultClient.orders
- */
+/** @see VaultClient.orders */
 export async function* readOrders(
   vault: VaultReader,
   options: OrdersOptions,
-  frames: readonly string[],
 ): AsyncGenerator<ListedOrder, void, undefined> {
   const stop = new AbortController();
   try {
@@ -77,8 +71,6 @@ export async function* readOrders(
       }
     }
     await requireSameBranch(rpc, pin);
-  } catch (error) {
-    throw addFrames(error, frames);
   } finally {
     stop.abort();
   }

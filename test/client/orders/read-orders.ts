@@ -154,18 +154,6 @@ describe("client - orders", () => {
     expect(end).to.deep.equal({ status: "rejected", reason: "enough" });
   });
 
-  it("orders() throws an error whose stack has the function that called it", async () => {
-    const failing = nodeOf(order);
-    failing.on("eth_getBlockByNumber", () => {
-      throw new Error("out of order");
-    });
-    const callOrders = (): AsyncGenerator<ListedOrder> => scan(failing);
-    const [end] = await Promise.allSettled([callOrders().next()]);
-    expect(end)
-      .to.have.nested.property("reason.stack")
-      .that.contains("callOrders");
-  });
-
   it("orders() tells onProgress how many ids there are, and nothing if none is left to read", async () => {
     const totals: number[] = [];
     const onProgress = ({ total }: ScanProgress): unknown => totals.push(total);
