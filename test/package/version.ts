@@ -4,6 +4,7 @@ import path from "node:path";
 import { expect } from "chai";
 
 import { repositoryRoot } from "../helpers/consumers/consumer-project.js";
+import { fieldsOf } from "../helpers/fields.js";
 
 describe("the version", () => {
   for (const file of [
@@ -15,9 +16,7 @@ describe("the version", () => {
     it(`${file} names the version of package.json and no other`, async () => {
       const read = async (name: string): Promise<string> =>
         await readFile(path.join(repositoryRoot, name), "utf8");
-      const { version } = JSON.parse(await read("package.json")) as {
-        version: string;
-      };
+      const { version } = fieldsOf(JSON.parse(await read("package.json")));
       const named = (await read(file)).matchAll(
         /(?:hardhat-vault-|version |"hardhat-vault": "\^?)(\d+\.\d+\.\d+)/gu,
       );
