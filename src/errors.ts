@@ -276,15 +276,15 @@ const errors = {
     },
     VAULT_GUARD_KEEPS_TOKENS: {
       refuses: true,
-      text: "The settlement would leave in the guard {guard}, from which nobody can take it: {tokens}.",
-      fix: "The guard forwards native currency and ERC-20 tokens alone. If it is a token that writes no event, name it with the option `tokens`; else remove `guard` from the settings. Nothing was sent.",
-      cli: "The guard forwards native currency and ERC-20 tokens alone. If it is a token that writes no event, name it with --tokens; else remove `guard` from the settings. Nothing was sent.",
+      text: "The settlement would leave tokens in the guard {guard}, from which nobody can take them: {tokens}.",
+      fix: "Name them, and the guard forwards them: set {setting} to {list}, or pass `tokens: {list}`. It forwards ERC-20 tokens and native currency alone: for others, remove `guard` from the settings. Nothing was sent.",
+      cli: "Name them, and the guard forwards them: set {setting} to {list}, or add --tokens {option}. It forwards ERC-20 tokens and native currency alone: for others, remove `guard` from the settings. Nothing was sent.",
     },
     VAULT_TOKENS_NOT_KNOWN: {
       refuses: true,
       text: "On network {network}, {problem}. So it is not known which tokens the vault pays to its caller, the guard {guard}, which forwards those alone that are named.",
-      fix: "Name them with the option `tokens` (an empty list for none). Nothing was sent.",
-      cli: "Name them with --tokens 0x…,0x… (or none). Nothing was sent.",
+      fix: "Name them with the option `tokens` or the setting `vault.tokens` (an empty list for none). Nothing was sent.",
+      cli: "Name them with --tokens 0x…,0x… (or none), or with the setting `vault.tokens`. Nothing was sent.",
     },
     VAULT_OUT_OF_GAS: {
       text: "settleAll runs out of gas on network {network}: it uses all of the {gas} that {limit}.",

@@ -128,7 +128,7 @@ export async function settle(
           : { confirm: createConfirm(ask) }),
   });
   const { chainId, block, refusal, openReason } = located;
-  const { reason, preview, status } = located.settlement;
+  const { code: problem, reason, preview, status } = located.settlement;
   const settlement = {
     ...located.settlement,
     reason:
@@ -148,7 +148,10 @@ export async function settle(
         preview: preview === null ? null : describeTransfers(preview, tokens),
       },
     },
-    ok: ["settled", "nothing-to-do", "cancelled"].includes(status),
+    // A settlement that left tokens in the guard has a code.
+    ok:
+      ["settled", "nothing-to-do", "cancelled"].includes(status) &&
+      problem === null,
     blocks: settlementBlocks(settlement, envelope, {
       ...context,
       chainTime: block?.timestamp ?? chainTime,

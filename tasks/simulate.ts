@@ -1,8 +1,8 @@
 import type { VaultHost } from "../src/host.js";
 import { findSender } from "../src/settlement/signer.js";
 import { describeTokens } from "../src/simulation/tokens.js";
-import type { SimulatedFrom } from "../src/simulation/simulate-settle-all.js";
-import { simulateSettleAll } from "../src/simulation/simulate-settle-all.js";
+import type { SimulatedFrom } from "../src/simulation/simulate.js";
+import { simulateSettleAll } from "../src/simulation/simulate.js";
 import type { SimulateSettleAllOptions } from "../src/simulation/options.js";
 import { simulateTask } from "./definitions/simulate.js";
 import { readAction } from "./open-vault.js";
@@ -71,10 +71,13 @@ export async function simulateToShow(
   findDefaultSender?: () => Promise<string>,
 ): Promise<ShownSimulation & SimulatedFrom> {
   const simulated = await simulateSettleAll(vault, options, findDefaultSender);
-  const { simulation, moved } = simulated;
+  const { simulation, pin } = simulated;
   const tokens = await describeTokens(
     vault,
-    [...simulation.balances, ...moved].map(({ token }) => token),
+    [...simulation.balances, ...(simulation.transfers ?? [])].map(
+      ({ token }) => token,
+    ),
+    pin,
   );
   return { ...simulated, tokens };
 }

@@ -66,6 +66,7 @@ export function parseGuarded(
       },
       mustHaveEnded: mustHaveEnded === true,
       mustSettle: mustSettle === true,
+      // Checksummed by the decoder.
       tokens: Array.isArray(tokens) ? tokens.map(String) : [],
     };
     const call = { vault: String(vault), guard };

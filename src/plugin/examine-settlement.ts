@@ -19,13 +19,17 @@ import { resolveFees } from "../settlement-call/fees.js";
 import type { GasPrice } from "../settlement-call/fees.js";
 import { settlementCall } from "../settlement-call/route.js";
 import type { SettlementRoute } from "../settlement-call/route.js";
-import { findGuard, findRoute } from "../settlement-call/guarded.js";
+import {
+  findGuard,
+  findRoute,
+  keepsTokens,
+} from "../settlement-call/guarded.js";
 import type { FoundGuard } from "../settlement-call/guarded.js";
 import { explainRefusal } from "../settlement-call/outcome.js";
 import type { Refusal } from "../settlement-call/outcome.js";
 import { chooseNextBlock } from "../settlement-call/next-block.js";
 import type { ChosenNextBlock } from "../settlement-call/next-block.js";
-import type { Simulated } from "../simulation/simulate-settlement.js";
+import type { Simulated } from "../simulation/simulate.js";
 import { escapeUntrusted } from "../escape.js";
 import { asRecord, listOf } from "../json.js";
 import { check, fail, failed, ok, warn } from "./check.js";
@@ -238,7 +242,15 @@ async function tryGuard(
   ]);
   const by = `${address}, through which ${settler === ZeroAddress ? "anyone" : settler} may settle`;
   if (guarded === undefined) {
-    return keepsNothing(await simulated, by);
+    const { kept = [] } = (await simulated) ?? {};
+    const { tokens = [] } = route.guard ?? {};
+    if (route.guard !== undefined && kept.length > 0) {
+      const { shortMessage, fix } = keepsTokens(vault, route.guard, kept);
+      return fail(`${by}. ${shortMessage}`, fix);
+    }
+    return ok(
+      `${by}; a settlement through it succeeds${tokens.length === 0 ? "" : ` and forwards ${tokens.join(", ")}`}. What no event shows, such as a credit in the vault for its caller, would stay in it`,
+    );
   }
   const { code, reason } = guarded;
   if (code === null) {
@@ -256,20 +268,6 @@ async function tryGuard(
     : warn(
         `${by}; a settlement is refused now, also without it: ${reason}`,
         "Examine it again when the round can be settled.",
-      );
-}
-
-function keepsNothing(simulated: Simulated | undefined, by: string): Finding {
-  const { tokens, others } = simulated?.kept ?? { tokens: [], others: [] };
-  const kept = [...tokens, ...others];
-  const forwarded = simulated?.route.guard?.tokens ?? [];
-  return kept.length === 0
-    ? ok(
-        `${by}; a settlement through it succeeds${forwarded.length === 0 ? "" : ` and forwards ${forwarded.join(", ")}`}. What no event shows, such as a credit in the vault for its caller, would stay in it`,
-      )
-    : fail(
-        `${by}; what the vault pays to its caller would stay in the guard: ${kept.join(", ")}`,
-        GUARD_FIX,
       );
 }
 

@@ -20,7 +20,7 @@ import { isDevelopmentNode } from "../rpc/development-node.js";
 import { NO_REASON } from "../rpc/revert-reason.js";
 import { maxHeadAge } from "../settlement/head-age.js";
 import { chooseNextBlock } from "../settlement-call/next-block.js";
-import { simulateSettlement } from "../simulation/simulate-settlement.js";
+import { simulate } from "../simulation/simulate.js";
 import { check, fail, findingOf, ok, warn } from "./check.js";
 import type { Check, Finding } from "./check.js";
 
@@ -96,7 +96,7 @@ async function examineEngine(
     return ok("in-process: the network executes a settlement and undoes it");
   }
   const { from: sender } = vault.readContext({});
-  const found = await simulateSettlement(
+  const found = await simulate(
     vault,
     { sender, engine: "simulateV1" },
     await chooseNextBlock(vault),

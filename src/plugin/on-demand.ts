@@ -22,7 +22,7 @@ export const loadSigner = once(
 );
 
 export const loadSimulateSettleAll = once(
-  async () => await import("../simulation/simulate-settle-all.js"),
+  async () => await import("../simulation/simulate.js"),
 );
 
 export const loadFork = once(async () => await import("../simulation/fork.js"));

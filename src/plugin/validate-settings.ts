@@ -32,10 +32,14 @@ function objectOf<Shape extends z.ZodRawShape>(what: string, shape: Shape) {
 const setting = (isRight: (value: unknown) => boolean, message: string) =>
   z.custom(isRight, message).optional();
 
+function isHexAddress(value: unknown): boolean {
+  return typeof value === "string" && /^0x[0-9a-fA-F]{40}$/u.test(value);
+}
+
 function isAddress(value: unknown): boolean {
   const { _type: type, name } = asRecord(value);
   return typeof value === "string"
-    ? /^0x[0-9a-fA-F]{40}$/u.test(value)
+    ? isHexAddress(value)
     : type === "ConfigurationVariable" && typeof name === "string";
 }
 
@@ -78,6 +82,10 @@ const settings = objectOf("setting", {
   maxHeadAge: setting(
     (value) => value === false || isWholeNumber(1)(value),
     "expected a whole number of seconds from 1 up, or false",
+  ),
+  tokens: setting(
+    (value) => Array.isArray(value) && value.every((one) => isHexAddress(one)),
+    "expected a list of addresses (0x and 40 hex digits), which may be empty",
   ),
   tokenDecimals: decimals,
   displayDecimals: objectOf(

@@ -19,4 +19,9 @@ export interface SettlementSettings {
    * Default: 300. False switches the check off.
    */
   maxHeadAge?: number | false | undefined;
+  /**
+   * ERC-20 tokens that the vault pays to whoever settles: a guard forwards these, and no
+   * others. An empty list names none. Default: not known.
+   */
+  tokens?: readonly string[] | undefined;
 }

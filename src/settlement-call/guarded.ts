@@ -1,5 +1,7 @@
+import { parseAddress } from "../client/inputs.js";
 import { requestAtBlock } from "../client/missing-state.js";
 import { fallbackTo, vaultError } from "../errors.js";
+import type { VaultError } from "../errors.js";
 import { settlerIn } from "../guard/round-guard.js";
 import type { GuardedSettlement } from "../guard/round-guard.js";
 import type { VaultHost } from "../host.js";
@@ -54,9 +56,11 @@ export async function findGuard(
   return { address, settler };
 }
 
-type GuardTerms = Partial<
-  Pick<GuardedSettlement, "round" | "mustHaveEnded" | "mustSettle" | "tokens">
->;
+type GuardTerms = {
+  readonly [Term in "round" | "mustHaveEnded" | "mustSettle" | "tokens"]?:
+    | GuardedSettlement[Term]
+    | undefined;
+};
 
 /**
  * Finds the way of a settlement: through the configured guard, else to the vault.
@@ -73,7 +77,7 @@ export async function findRoute(
     round,
     mustHaveEnded = false,
     mustSettle = true,
-    tokens = [],
+    tokens = vault.settlementSettings.tokens ?? [],
   }: GuardTerms = {},
   guardThere: Promise<FoundGuard | undefined> = findGuard(vault, block),
 ): Promise<SettlementRoute> {
@@ -83,10 +87,16 @@ export async function findRoute(
     return { from, vault: address };
   }
   const factory = await vault.addressOf("vaultFactory", "settleAll");
-  const blockTag = typeof block === "number" ? block : undefined;
+  const reader = typeof block === "object" ? vault.pinnedTo(block) : vault;
+  const blockTag =
+    typeof block === "object"
+      ? block.number
+      : typeof block === "number"
+        ? block
+        : undefined;
   const { startTime, strikePrice } =
     round ??
-    (await vault
+    (await reader
       .getLatestRoundInfo({ blockTag })
       // The guard then reverts as the factory does.
       .catch(
@@ -101,9 +111,27 @@ export async function findRoute(
     round: { startTime, strikePrice },
     mustHaveEnded,
     mustSettle,
-    tokens,
+    tokens: tokens.map((token) => parseAddress(token, "tokens")),
   };
   return { from, vault: address, guard };
+}
+
+/** The error for tokens that stay in the guard, with the line that names them. */
+export function keepsTokens(
+  { networkName, instanceName }: VaultHost,
+  guard: GuardedSettlement,
+  kept: readonly Address[],
+): VaultError {
+  const all = [...guard.tokens, ...kept];
+  const instance =
+    instanceName === undefined ? "" : `.instances.${instanceName}`;
+  return vaultError("VAULT_GUARD_KEEPS_TOKENS", {
+    guard: guard.address,
+    tokens: kept.join(", "),
+    setting: `networks.${networkName}.vault${instance}.tokens`,
+    list: `[${all.map((token) => `"${token}"`).join(", ")}]`,
+    option: all.join(","),
+  });
 }
 
 /** The fields by which the guard recognises a round. */

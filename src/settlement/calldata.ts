@@ -1,14 +1,12 @@
 import { ZeroAddress } from "ethers";
 
 import type { VaultHost } from "../host.js";
-import { getBlock } from "../rpc/blocks.js";
 import type { Block } from "../rpc/blocks.js";
 import { tryCall } from "../rpc/calls.js";
 import { estimateGas } from "../settlement-call/fees.js";
 import { explainRefusal } from "../settlement-call/outcome.js";
 import { isCalledOnly } from "../settlement-call/route.js";
 import { chooseNextBlock } from "../settlement-call/next-block.js";
-import type { SettlementRoute } from "../settlement-call/route.js";
 import { locateVault } from "./observe.js";
 import { refuseLoss, trySimulation } from "./propose.js";
 import { settlementCall } from "../settlement-call/route.js";
@@ -42,31 +40,35 @@ export interface UnsignedSettlement {
  *
  * @param from Sender. Default: the guard's only caller, else the zero address, without an
  * estimate of gas.
- * @param tokens That a guard forwards. Default: those that a simulation shows.
+ * @param tokens That a guard forwards. Default: those of the settings.
  * @throws VaultError VAULT_TOKENS_NOT_KNOWN, VAULT_GUARD_KEEPS_TOKENS
  */
 export async function buildSettlement(
   vault: VaultHost,
   from?: string,
-  tokens?: readonly string[],
+  tokens = vault.settlementSettings.tokens,
 ): Promise<UnsignedSettlement> {
   const { rpc } = vault;
-  const header = await getBlock(rpc);
+  const next = await chooseNextBlock(vault);
+  const { latest: header } = next;
   const { chainId } = await locateVault(vault);
-  const guard = await findGuard(vault, header.number);
+  const guard = await findGuard(vault, header);
   // Another sender than the guard's own would hide what is forwarded.
   const sender = from ?? guard?.settler ?? ZeroAddress;
-  const asked = await findRoute(
+  const route = await findRoute(
     vault,
     sender,
-    header.number,
-    { tokens: tokens ?? [] },
+    header,
+    { tokens },
     Promise.resolve(guard),
   );
-  const route =
-    asked.guard === undefined
-      ? asked
-      : await withTokens(vault, asked, tokens !== undefined);
+  if (route.guard !== undefined) {
+    const simulated = await trySimulation(vault, sender, next, { route });
+    const loss = refuseLoss(vault, route, simulated, tokens !== undefined);
+    if (loss?.error !== undefined) {
+      throw loss.error;
+    }
+  }
   const isContract = from !== undefined && (await isCalledOnly(rpc, from));
   const call = settlementCall(route);
   const refused = await tryCall(rpc, call, header.number, header.gasLimit);
@@ -93,22 +95,4 @@ export async function buildSettlement(
         ? "the round that is current when it is executed"
         : `${describeKey(route.guard.round)}, and no other, through the guard ${call.to}`,
   };
-}
-
-/** The way of a settlement with the tokens that its guard forwards. */
-async function withTokens(
-  vault: VaultHost,
-  route: SettlementRoute,
-  areTokensGiven: boolean,
-): Promise<SettlementRoute> {
-  const next = await chooseNextBlock(vault);
-  const simulated = await trySimulation(vault, route.from, next, {
-    ...{ route, areTokensGiven },
-  });
-  const guard = route.guard?.address ?? null;
-  const loss = refuseLoss(vault, guard, simulated, areTokensGiven);
-  if (loss?.error !== undefined) {
-    throw loss.error;
-  }
-  return simulated?.route ?? route;
 }

@@ -49,7 +49,7 @@ export interface ParsedOptions extends Pick<
   readonly partial: boolean;
   /** Replacement of the transaction that is resumed. */
   readonly replacement: RequestedReplacement | undefined;
-  /** Undefined: those that the simulation shows. */
+  /** That a guard forwards; undefined if none are named. */
   readonly tokens: readonly Address[] | undefined;
   readonly limits: FeeLimits;
   /** Default: {@link defaultConfirmations}. */
@@ -90,7 +90,9 @@ export function parseOptions(
     ...{ from, confirm, confirmReplacement, assertOnly, resume, resumeFirst },
     ifExpired: options.ifExpired === true,
     partial: options.partial === true,
-    tokens: options.tokens?.map((token) => parseAddress(token, "tokens")),
+    tokens: (options.tokens ?? vault.settlementSettings.tokens)?.map((token) =>
+      parseAddress(token, "tokens"),
+    ),
     limits: parseFeeLimits(vault, options),
     confirmations: parseCount(options.confirmations, "confirmations"),
     timeoutMs: parseDuration("timeout", timeout ?? defaults.timeout),

@@ -7,6 +7,7 @@ import type { ChosenNextBlock } from "../settlement-call/next-block.js";
 import { tryCall } from "../rpc/calls.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import type { VaultHost } from "../host.js";
+import { keepsTokens } from "../settlement-call/guarded.js";
 import { INTRINSIC_GAS, settlementCall } from "../settlement-call/route.js";
 import type { SettlementRoute } from "../settlement-call/route.js";
 import { describeTokens } from "../simulation/tokens.js";
@@ -18,9 +19,9 @@ import {
   statusOfRefusal,
 } from "../settlement-call/outcome.js";
 import type { Refusal } from "../settlement-call/outcome.js";
-import { simulateForwarding } from "../simulation/simulate-forwarding.js";
 import type { HttpEngine, SimulationRequest } from "../simulation/options.js";
-import type { Simulated } from "../simulation/simulate-settlement.js";
+import { simulate } from "../simulation/simulate.js";
+import type { Simulated } from "../simulation/simulate.js";
 import type { Simulation } from "../simulation/types.js";
 import { limitFees, resolveFees, resolveGas } from "../settlement-call/fees.js";
 import type { Gas, GasPrice } from "../settlement-call/fees.js";
@@ -65,14 +66,14 @@ export async function propose(
   signer: Signer,
   next: ChosenNextBlock,
   observation: Observation,
-  asked: SettlementRoute,
+  route: SettlementRoute,
   { limits, confirm, tokens: givenTokens }: ParsedOptions,
 ): Promise<Proposal | Stopped> {
   const since = Date.now();
   const { chainId, contract, block, round } = observation;
   const { networkConfig } = vault.connection;
   requireGas(vault, networkConfig.gas, INTRINSIC_GAS);
-  const guard = asked.guard?.address ?? null;
+  const guard = route.guard?.address ?? null;
   const areTokensGiven = givenTokens !== undefined;
   const price = resolveFees(vault.rpc, networkConfig, next);
   // Only if nobody is asked, and without a limit, is the price compared with others.
@@ -87,22 +88,21 @@ export async function propose(
     answer?.catch(() => undefined);
   }
   const [simulated, age, warnings, offered] = await Promise.all([
-    trySimulation(vault, signer.address, next, {
-      ...{ route: asked, price, areTokensGiven },
-    }),
+    trySimulation(vault, signer.address, next, { route, price }),
     staleAge(vault, block),
     findWarnings(vault, contract),
     price,
     recent,
   ]);
-  // With the tokens that the guard forwards.
-  const route = simulated?.route ?? asked;
   const simulation = simulated?.simulation ?? null;
   if (simulation?.status === "nothing-to-do") {
     return nothingToDo(SETTLED_MEANWHILE);
   }
-  const moved = (simulated?.moved ?? []).map(({ token }) => token);
-  const tokens = await describeTokens(vault, moved);
+  const tokens = await describeTokens(
+    vault,
+    (simulation?.transfers ?? []).map(({ token }) => token),
+    next.latest,
+  );
   const found = await findGas(vault, route, next, simulated);
   const kind = "proposal" as const;
   const basis = { kind, observation, next, route, since, recent };
@@ -151,7 +151,7 @@ export async function propose(
       outcome: "succeeds",
       reason: null,
     },
-    verdict: refuseLoss(vault, guard, simulated, areTokensGiven) ?? {
+    verdict: refuseLoss(vault, route, simulated, areTokensGiven) ?? {
       ...{ kind: "terms", gas, price: limited },
     },
   };
@@ -159,26 +159,24 @@ export async function propose(
 
 /** Refuses a settlement that would leave something in the guard, or may do so. */
 export function refuseLoss(
-  { networkName: network }: VaultHost,
-  guard: string | null,
+  vault: VaultHost,
+  { guard }: SettlementRoute,
   simulated: Simulated | undefined,
   areTokensGiven: boolean,
 ): Stopped | undefined {
-  if (guard === null) {
+  if (guard === undefined) {
     return undefined;
   }
   const problem = whyUnknown(simulated?.simulation);
   if (problem !== undefined && !areTokensGiven) {
-    const details = { network, guard, problem };
+    const { networkName: network } = vault;
+    const details = { network, guard: guard.address, problem };
     return refusedBy(vaultError("VAULT_TOKENS_NOT_KNOWN", details));
   }
-  const { tokens, others } = simulated?.kept ?? { tokens: [], others: [] };
-  const kept = [...tokens, ...others].join(", ");
-  return kept === ""
+  const { kept = [] } = simulated ?? {};
+  return kept.length === 0
     ? undefined
-    : refusedBy(
-        vaultError("VAULT_GUARD_KEEPS_TOKENS", { guard, tokens: kept }),
-      );
+    : refusedBy(keepsTokens(vault, guard, kept));
 }
 
 /** Says why it is not known what a settlement pays to its caller; undefined if it is. */
@@ -186,13 +184,10 @@ function whyUnknown(simulation: Simulation | undefined): string | undefined {
   if (simulation === undefined) {
     return "no engine can simulate a settlement";
   }
-  const { status, reason, gasUsed } = simulation;
-  if (status === "reverted") {
-    // It may succeed later.
-    return `the simulation reverts: ${(reason ?? "").replace(/\.$/u, "")}`;
-  }
-  return status !== "nothing-to-do" && gasUsed === null
-    ? "the simulation reverts, and a call with gas and price of the transaction does not"
+  const { status, reason } = simulation;
+  // It may succeed later.
+  return status === "reverted"
+    ? `the simulation reverts: ${(reason ?? "").replace(/\.$/u, "")}`
     : undefined;
 }
 
@@ -225,10 +220,10 @@ export async function trySimulation(
   vault: VaultHost,
   sender: string,
   next: ChosenNextBlock,
-  known: Pick<SimulationRequest, "areTokensGiven" | "price" | "route">,
+  known: Pick<SimulationRequest, "price" | "route">,
 ): Promise<Simulated | undefined> {
-  const simulate = async (engine: HttpEngine): Promise<Simulated> =>
-    await simulateForwarding(vault, { ...known, sender, engine }, next);
+  const simulateWith = async (engine: HttpEngine): Promise<Simulated> =>
+    await simulate(vault, { ...known, sender, engine }, next);
   const isUnavailable = ({ code }: VaultError): boolean =>
     code === "VAULT_ENGINE_UNAVAILABLE";
   // A fork needs more of a node than a settlement does.
@@ -238,9 +233,9 @@ export async function trySimulation(
     error.code === "VAULT_FORK_REORGED" ||
     isNodeRefusal(error);
   return (
-    (await simulate("simulateV1").catch(
+    (await simulateWith("simulateV1").catch(
       fallbackTo(undefined, isUnavailable),
-    )) ?? (await simulate("fork").catch(fallbackTo(undefined, cannotFork)))
+    )) ?? (await simulateWith("fork").catch(fallbackTo(undefined, cannotFork)))
   );
 }
 

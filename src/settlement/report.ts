@@ -2,15 +2,17 @@ import { isFailedReading } from "../client/failed-reading.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
 import { fallbackTo } from "../errors.js";
 import type { VaultError } from "../errors.js";
+import { gainsIn } from "../simulation/kept-tokens.js";
 import { parseGuarded } from "../guard/round-guard.js";
 import type { VaultHost } from "../host.js";
-import type { VaultRound } from "../protocol/index.js";
+import type { Address, VaultRound } from "../protocol/index.js";
 import { describeRound, isSameRound } from "../protocol/round.js";
 import { getBlock, getParent } from "../rpc/blocks.js";
 import { isReorganised, readOnBranch } from "../rpc/pinned-block.js";
 import type { BlockInfo } from "../rpc/blocks.js";
 import { tryCall } from "../rpc/calls.js";
 import type { Receipt } from "../rpc/transactions.js";
+import { keepsTokens } from "../settlement-call/guarded.js";
 import type { SettlementRoute } from "../settlement-call/route.js";
 import {
   effectOf,
@@ -103,12 +105,52 @@ export async function describeEnd(
           seen.all,
         );
   const { block, round: after } = seen;
-  const { isFinal, ...values } = found;
+  const { isFinal, ...effects } = found;
+  const values = { ...effects, after, differences };
   const settlement = toSettlement(
-    { ...receipt, ...values, after, differences },
+    { ...receipt, ...withKept(vault, entry, end, preview, values) },
     known,
   );
   return { settlement, chainId, block, isFinal };
+}
+
+/** Adds the tokens that stay in the guard by the receipt's events. */
+function withKept(
+  vault: VaultHost,
+  entry: JournalEntry,
+  mined: Mined,
+  preview: Simulation | null,
+  values: KnownValues,
+): KnownValues {
+  const { guard } = routeOf(entry, mined);
+  const { succeeded, logs } = mined.receipt;
+  if (guard === undefined || succeeded === false) {
+    return values;
+  }
+  // The preview has read the balance behind each of its events: nothing stayed of these.
+  const isPreviewed = (token: Address, gain: bigint): boolean => {
+    let previewed = 0n;
+    for (const one of preview?.transfers ?? []) {
+      if (one.token === token) {
+        previewed += one.to === guard.address ? one.amount : 0n;
+        previewed -= one.from === guard.address ? one.amount : 0n;
+      }
+    }
+    return gain <= previewed;
+  };
+  const kept = [...gainsIn(guard.address, logs)].flatMap(([token, gain]) =>
+    gain <= 0n || guard.tokens.includes(token) || isPreviewed(token, gain)
+      ? []
+      : token,
+  );
+  if (kept.length === 0) {
+    return values;
+  }
+  const { code, fix } = keepsTokens(vault, guard, kept);
+  const advice = withoutSent(fix);
+  const what = `The vault paid tokens that stay in the guard ${guard.address}, from which nobody can take them: ${kept.join(", ")}. For the next settlement: ${advice}`;
+  const reason = [values.reason, what].filter(Boolean).join(" ");
+  return { ...values, code, reason };
 }
 
 /** State at a block. */
@@ -380,10 +422,15 @@ async function findReason(
 
 /** The reason of a refusal, of a transaction that was sent: it says what the chain did. */
 function ofMined({ code, reason }: Refusal): string {
-  const text = reason.replace(/ Nothing was sent\.$/u, "");
+  const text = withoutSent(reason);
   return code === "VAULT_WOULD_NOT_SETTLE"
     ? `The guard reverted it, so nothing changed. ${text}`
     : text;
+}
+
+/** What an error says that stops a settlement before it is sent, of one that was sent. */
+function withoutSent(text: string): string {
+  return text.replace(/ Nothing was sent\.$/u, "");
 }
 
 /** True if a round with a later start is the latest in a block. */

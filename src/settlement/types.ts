@@ -189,8 +189,8 @@ export const settleAllOptions = {
    */
   partial: option<boolean>(),
   /**
-   * Tokens that a guard forwards from the vault to the account that settles. Default: those
-   * that the simulation shows; needed if no engine can simulate, or a token writes no event.
+   * ERC-20 tokens that a guard forwards from the vault to the account that settles. Default:
+   * `vault.tokens` of the network.
    */
   tokens: option<readonly string[]>(),
   /**

@@ -4,7 +4,7 @@ import { operationEntry, get, standaloneQueries } from "../protocol/index.js";
 import type { Address, Field, VaultRound } from "../protocol/index.js";
 import { assertInvariant } from "../errors.js";
 import { asRecord } from "../json.js";
-import { NATIVE } from "./tokens.js";
+import { NATIVE, gainOf } from "./tokens.js";
 import type {
   BalanceChange,
   ReadingChange,
@@ -103,16 +103,10 @@ export function unexplainedBalances(
 ): ReadonlyArray<{ readonly account: string; readonly surplus: bigint }> {
   return balances
     .filter(({ token }) => token === NATIVE)
-    .map(({ account, before, after }) => {
-      let surplus = after - before;
-      for (const { token, from, to, amount } of transfers) {
-        if (token === NATIVE) {
-          surplus -= to === account ? amount : 0n;
-          surplus += from === account ? amount : 0n;
-        }
-      }
-      return { account, surplus };
-    })
+    .map(({ account, before, after }) => ({
+      account,
+      surplus: after - before - gainOf(account, transfers),
+    }))
     .filter(({ surplus }) => surplus !== 0n);
 }
 

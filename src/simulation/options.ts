@@ -41,7 +41,10 @@ const simulateOptions = {
   atTime: option<SimulationTime>(),
   /** Orders to read before and after, at most 400. */
   orders: option<ReadonlyArray<bigint | number>>(),
-  /** ERC-20 tokens whose balances are read before and after. */
+  /**
+   * ERC-20 tokens whose balances are read before and after, and which a guard forwards to
+   * the sender. Default: `vault.tokens` of the network.
+   */
   tokens: option<readonly string[]>(),
   /** Gas limit. Default: the network's `gas`, else the block's gas limit. */
   gas: option<bigint | number>(),
@@ -67,8 +70,6 @@ export interface SimulationRequest extends WatchedSubjects {
   readonly hardfork?: string | undefined;
   /** The way of the settlement, from the sender. Default: the configured one. */
   readonly route?: SettlementRoute;
-  /** True if the route's guard forwards these tokens and no others. */
-  readonly areTokensGiven?: boolean;
   /** The price of gas. Default: it is asked for. */
   readonly price?: Promise<GasPrice>;
 }
@@ -77,11 +78,12 @@ export interface SimulationRequest extends WatchedSubjects {
 const MOST_ORDERS = 400;
 
 export function parseOptions(
-  { connection, networkName }: VaultHost,
+  { connection, networkName, settlementSettings }: VaultHost,
   options: SimulateSettleAllOptions,
 ): Omit<SimulationRequest, "sender"> & { readonly sender: string | undefined } {
   checkOptions("simulateSettleAll()", options, simulateOptions);
-  const { from, orders = [], tokens = [], gas, hardfork, engine } = options;
+  const { from, orders = [], gas, hardfork, engine } = options;
+  const { tokens = settlementSettings.tokens ?? [] } = options;
   checkTime(options.atTime);
   const orderIDs = [...new Set(orders.map((id) => parseUint256(id, "orders")))];
   if (orderIDs.length > MOST_ORDERS) {

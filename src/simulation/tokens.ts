@@ -5,21 +5,17 @@ import { AbiCoder, dataLength, isHexString } from "ethers";
 import { checksumAddress } from "../client/inputs.js";
 import { fallbackTo } from "../errors.js";
 import type { VaultHost } from "../host.js";
-import { asRecord, listOf } from "../json.js";
+import { NATIVE_LOG_ADDRESS, TRANSFER_TOPIC } from "./kept-tokens.js";
+import { asRecord } from "../json.js";
 import type { Address } from "../protocol/index.js";
+import type { PinnedBlock } from "../rpc/block-id.js";
 import { callContract } from "../rpc/calls.js";
+import { requireSameBranch, takesHashes } from "../rpc/pinned-block.js";
 import { framesOf } from "../rpc/traces.js";
-import type { BalanceChange, TokenDescription, Transfer } from "./types.js";
+import type { TokenDescription, Transfer } from "./types.js";
 
 /** Replaces a token's address for the chain's own currency. */
 export const NATIVE = "native";
-
-/** `Transfer(address,address,uint256)` of ERC-20. */
-const TRANSFER_TOPIC =
-  "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
-
-/** Address of the logs of native transfers in `eth_simulateV1`. */
-const NATIVE_LOG_ADDRESS = "0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee";
 
 /**
  * Finds the ERC-20 transfers in a node's logs. Skips ERC-721, whose event has an id as
@@ -62,6 +58,20 @@ export function transfersIn(logs: unknown): readonly Transfer[] | undefined {
   return transfers;
 }
 
+/** Wei that an account gains by these transfers, or loses. */
+export function gainOf(
+  account: string,
+  transfers: readonly Transfer[],
+): bigint {
+  let gain = 0n;
+  for (const { token, from, to, amount } of transfers) {
+    if (token === NATIVE) {
+      gain += (to === account ? amount : 0n) - (from === account ? amount : 0n);
+    }
+  }
+  return gain;
+}
+
 /** Calls that run code in the caller's place, or without value. */
 const movesNothing: ReadonlySet<string> = new Set([
   "DELEGATECALL",
@@ -101,17 +111,18 @@ const MOST_DECIMALS = 77n;
 
 const LONGEST_SYMBOL = 32;
 
-/** Reads symbols and decimals; skips duplicates and `native`. */
+/** Reads symbols and decimals at a block; skips duplicates and `native`. */
 export async function describeTokens(
   vault: VaultHost,
   tokens: readonly string[],
+  block: PinnedBlock,
 ): Promise<ReadonlyMap<string, TokenDescription>> {
   const { from } = vault.readContext({});
   const ask = async (to: string, data: string): Promise<string> => {
     const answer = await callContract(
       vault.rpc,
       { from, to, data },
-      "latest",
+      block,
     ).catch(fallbackTo(undefined));
     return answer !== undefined && "data" in answer
       ? `0x${answer.data.toString("hex")}`
@@ -124,14 +135,18 @@ export async function describeTokens(
     ]);
     const isNumber =
       dataLength(decimals) === 32 && BigInt(decimals) <= MOST_DECIMALS;
-    const described = {
+    const found = {
       symbol: parseSymbol(symbol, (text) => vault.rpc.redactor.hide(text)),
       decimals: isNumber ? Number(decimals) : null,
     };
-    return [address, described] as const;
+    return [address, found] as const;
   };
   const addresses = new Set(tokens.filter((address) => address !== NATIVE));
-  return new Map(await Promise.all([...addresses].map(describe)));
+  const described = await Promise.all([...addresses].map(describe));
+  if (addresses.size > 0 && !takesHashes(vault.rpc)) {
+    await requireSameBranch(vault.rpc, block);
+  }
+  return new Map(described);
 }
 
 /** Some old tokens return bytes32 instead of a string. */
@@ -153,82 +168,4 @@ function parseSymbol(
   } catch {
     return null;
   }
-}
-
-/** What a settlement leaves in a guard, from which nobody can take it. */
-export interface Kept {
-  /** ERC-20 tokens by their events, which the guard can forward if they are named. */
-  readonly tokens: readonly Address[];
-  /** What it cannot forward: tokens of ERC-721 and ERC-1155, and silent ones. */
-  readonly others: readonly string[];
-}
-
-/** @param balances Those that were read. */
-export function keptBy(
-  guard: Address,
-  {
-    transfers,
-    logs,
-  }: {
-    readonly transfers: readonly Transfer[];
-    /** As the node has them. */
-    readonly logs: unknown;
-  },
-  balances: readonly BalanceChange[],
-): Kept {
-  const gains = new Map<Address, bigint>();
-  for (const { token, from, to, amount } of transfers) {
-    if (token !== NATIVE) {
-      const gain =
-        (to === guard ? amount : 0n) - (from === guard ? amount : 0n);
-      gains.set(token, (gains.get(token) ?? 0n) + gain);
-    }
-  }
-  const silent: string[] = [];
-  for (const { account, token, before, after } of balances) {
-    if (account === guard && token !== NATIVE) {
-      if (after > before && (gains.get(token) ?? 0n) <= 0n) {
-        silent.push(`${token} (a token without a transfer event)`);
-      }
-      gains.set(token, after - before);
-    }
-  }
-  const tokens = [...gains].filter(([, gain]) => gain > 0n);
-  const isSilent = (token: string): boolean =>
-    silent.some((one) => one.startsWith(token));
-  return {
-    tokens: tokens.map(([token]) => token).filter((token) => !isSilent(token)),
-    others: [...silent, ...itemsTo(guard, logs)],
-  };
-}
-
-/** Events of ERC-721 and ERC-1155, and the topic that names the receiver. */
-const itemEvents: Readonly<
-  Record<string, readonly [place: number, of: string]>
-> = {
-  [TRANSFER_TOPIC]: [2, "ERC-721"],
-  // TransferSingle and TransferBatch.
-  "0xc3d58168c5ae7397731d063d5bbf3d657854427343f4c083240f7aacaa2d0f62": [
-    3,
-    "ERC-1155",
-  ],
-  "0x4a39dc06d4c0dbc64b70af90fd698a233a518aa5d07e595d983b8c0526c8f7fb": [
-    3,
-    "ERC-1155",
-  ],
-};
-
-/** The contracts whose items an account receives. */
-function itemsTo(receiver: Address, logs: unknown): readonly string[] {
-  const found = listOf(logs).flatMap((log) => {
-    const { address, topics } = asRecord(log);
-    const words = listOf(topics).map(String);
-    const [place, of] = itemEvents[String(words[0]).toLowerCase()] ?? [];
-    return place !== undefined &&
-      words.length === 4 &&
-      toAddress(String(words[place])) === receiver
-      ? [`${toAddress(String(address))} (${of})`]
-      : [];
-  });
-  return [...new Set(found)];
 }

@@ -17,7 +17,7 @@ import { settlementCall } from "../settlement-call/route.js";
 import type { SettlementRoute } from "../settlement-call/route.js";
 import type { Memo, UpstreamCall } from "./memo.js";
 import { findContracts, makeWatchList } from "./watch-list.js";
-import type { WatchList } from "./watch-list.js";
+import type { Watched } from "./engines/engine.js";
 
 /** A call whose state a fork fetches beforehand. Nothing is executed on the fork. */
 export interface WarmCall {
@@ -73,7 +73,7 @@ export async function planForFork(
 export function planForSimulation(
   vault: VaultHost,
   coinbase: Uint8Array,
-  watched: WatchList,
+  watched: Watched,
   route: SettlementRoute | undefined,
 ): WarmPlan {
   const { from } = vault.readContext({});

@@ -4,6 +4,7 @@ import { absentContract, failedReading } from "../client/failed-reading.js";
 import { factsCall, parseFacts } from "../client/lens/facts.js";
 import type { LensFacts } from "../client/lens/facts.js";
 import type { ReadCall } from "../client/lens/lens.js";
+import { checksumAddress } from "../client/inputs.js";
 import { hexWord } from "../client/words.js";
 import { assertInvariant, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
@@ -11,6 +12,7 @@ import { contractRoleNames, standaloneQueries } from "../protocol/index.js";
 import type { Address, ContractRole } from "../protocol/index.js";
 import type { CallResult } from "../rpc/calls.js";
 import type { Balance, Readings } from "./compare-readings.js";
+import type { Watched } from "./engines/engine.js";
 import { NATIVE } from "./tokens.js";
 
 /** `balanceOf(address)` of ERC-20. */
@@ -24,7 +26,7 @@ export interface KnownContract extends LocatedAddress {
 export interface WatchedSubjects {
   readonly orderIDs?: readonly bigint[];
   /** ERC-20 contracts. */
-  readonly tokens?: readonly Address[];
+  readonly tokens?: readonly string[];
   /** Accounts whose balances are read, too. */
   readonly holders?: readonly Address[];
 }
@@ -37,9 +39,7 @@ interface WatchedRead extends ReadCall {
 type Decoded = { readonly name: string; readonly value: unknown } | Balance;
 
 /** Reads before and after a settlement. */
-export interface WatchList {
-  /** The sender and the contracts, each once. */
-  readonly accounts: readonly Address[];
+export interface WatchList extends Watched {
   /** Orders to read; none is if their contract is not known. */
   readonly orderIDs: readonly bigint[];
   /** Readings of known contracts, orders last; then the balances of tokens. */
@@ -100,17 +100,23 @@ export function makeWatchList(
   const addresses = contracts.map(({ address }) => address);
   const accounts = [...new Set([sender, ...addresses, ...holders])];
   const balances = accounts.flatMap((account) =>
-    tokens.map((token) => ({
-      target: token,
-      // For dozens of calls, ethers' coder takes as long as the node's answer.
-      data: `${BALANCE_OF}${hexWord(account)}`,
-      decode: (answer: CallResult) => {
-        const amount = decodeBalance(answer, token, network);
-        return { account, token, amount };
-      },
-    })),
+    tokens
+      .map((given) => checksumAddress(given))
+      .map((token) => ({
+        ...balanceCall(token, account),
+        decode: (answer: CallResult) => {
+          const amount = decodeBalance(answer, token, network);
+          return { account, token, amount };
+        },
+      })),
   );
   return { accounts, orderIDs, reads: [...readings, ...balances] };
+}
+
+/** `balanceOf` of an ERC-20 contract. */
+export function balanceCall(token: string, account: string): ReadCall {
+  // For dozens of calls, ethers' coder takes as long as the node's answer.
+  return { target: token, data: `${BALANCE_OF}${hexWord(account)}` };
 }
 
 /**
@@ -119,7 +125,7 @@ export function makeWatchList(
  * @param lens Address with code that returns native balances and code sizes.
  */
 export function readsOf(
-  { accounts, reads }: WatchList,
+  { accounts, reads }: Watched,
   lens: string,
 ): readonly ReadCall[] {
   return [factsCall(lens, accounts), ...reads];
@@ -128,13 +134,13 @@ export function readsOf(
 /**
  * Decodes the answers to {@link readsOf}, which are in its order.
  *
- * @param feePaid Wei that the first account has paid for gas, which is returned to it.
+ * @param surplus Wei that the first account has too much, because of the fee.
  */
 export function decodeState(
   { rpc }: VaultHost,
   { accounts, reads }: WatchList,
   [answerOfLens, ...answers]: readonly CallResult[],
-  feePaid = 0n,
+  surplus = 0n,
 ): ChainState {
   const found = parseFacts(answerOfLens, accounts);
   if (found === undefined) {
@@ -146,7 +152,7 @@ export function decodeState(
     accounts: new Map(
       [...found.accounts].map(([account, { balance, hasCode }], index) => [
         account,
-        { balance: index === 0 ? balance + feePaid : balance, hasCode },
+        { balance: index === 0 ? balance - surplus : balance, hasCode },
       ]),
     ),
   };

@@ -104,7 +104,6 @@ export const scenario = parser((all) => all.parseScenario);
 export const address = parser((all) => all.parseOneAddress);
 /** An address, or `anyone`. */
 export const settlerOfGuard = parser((all) => all.parseSettler);
-export const addresses = parser((all) => all.parseAddresses, ": 0x…[,0x…]");
 export const roles = parser(
   (all) => all.parseRoles,
   `: role=0x…[,role=0x…]; roles: ${contractRoleNames.join(", ")}`,

@@ -24,10 +24,9 @@ export const settleTask = describeTask(
       "Highest price of a unit of gas; above it nothing is sent",
       { default: "maxFeePerGasLimit of the configuration, else no limit" },
     ),
-    tokens: option(
-      tokenList,
-      "Tokens that a guard forwards, if no simulation shows them, or a token writes no event",
-    ),
+    tokens: option(tokenList, "ERC-20 tokens that a guard forwards", {
+      default: "`tokens` of the configuration",
+    }),
     from: settler("Account that settles"),
     confirmations: option(integer, "Confirmations to wait for", {
       default: "3; 1 on a development node, or if maxHeadAge is false",

@@ -1,11 +1,11 @@
 import {
-  addresses,
   fixedBlock,
   flag,
   ids,
   option,
   text,
   timeOr,
+  tokenList,
 } from "./options.js";
 import { at, describeTask, settler, timeout } from "./shared.js";
 
@@ -18,7 +18,11 @@ export const simulateTask = describeTask("Simulate a settlement", {
     { default: "the chain's time" },
   ),
   ids: option(ids(400), "Orders to watch, at most 400", { default: "none" }),
-  tokens: option(addresses, "ERC-20 tokens to watch", { default: "none" }),
+  tokens: option(
+    tokenList,
+    "ERC-20 tokens to watch, and which a guard forwards",
+    { default: "`tokens` of the configuration" },
+  ),
   block: option(fixedBlock, "Block to start from", { default: "latest" }),
   timeout,
   fork: flag("Simulate on a fork in this process"),

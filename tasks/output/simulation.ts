@@ -4,7 +4,7 @@ import { NATIVE_DECIMALS, scale } from "../../src/protocol/amounts.js";
 import { contractRoles, groupDigits } from "../../src/protocol/index.js";
 import { describeTime } from "../../src/protocol/time.js";
 import { readingFields } from "../../src/simulation/compare-readings.js";
-import type { Simulated } from "../../src/simulation/simulate-settlement.js";
+import type { Simulated } from "../../src/simulation/simulate.js";
 import { NATIVE } from "../../src/simulation/tokens.js";
 import type {
   ReadingChange,
@@ -21,7 +21,7 @@ import type { FormatContext } from "./format-value.js";
 import { labelOf } from "./readings.js";
 
 /** A simulated settlement, with symbol and decimals of its tokens. */
-export interface ShownSimulation extends Omit<Simulated, "moved"> {
+export interface ShownSimulation extends Simulated {
   readonly tokens: ReadonlyMap<string, TokenDescription>;
 }
 

@@ -13,7 +13,7 @@ import type {
   ReadOperationName,
 } from "../../src/protocol/index.js";
 import { chooseNextBlock } from "../../src/settlement-call/next-block.js";
-import { simulateSettlement } from "../../src/simulation/simulate-settlement.js";
+import { simulate } from "../../src/simulation/simulate.js";
 import type { Simulation } from "../../src/simulation/types.js";
 import type { BareHost } from "./bare-host.js";
 import { callMethod } from "./call-method.js";
@@ -152,7 +152,7 @@ const simulation: Subject = {
   name: "simulateV1",
   run: async (host, timeout) => {
     const patient = host.withOptions({ timeout });
-    const { simulation: found } = await simulateSettlement(
+    const { simulation: found } = await simulate(
       patient,
       { sender: FIRST, orderIDs: WATCHED_ORDERS, engine: "simulateV1" },
       await chooseNextBlock(patient),

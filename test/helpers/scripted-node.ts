@@ -96,8 +96,6 @@ export class ScriptedNode extends ScriptedChain implements Eip1193Provider {
   /** Whether calls take state overrides, and `eth_simulateV1` is there. */
   public overrides: boolean | "ignored";
   public readonly asked: AskedRequest[] = [];
-  /** Whether `eth_simulateV1` lists what a contract gives away that destroys itself. */
-  public listsGifts = true;
   readonly #rewrites = new Map<string, Rewrite>();
   readonly #contracts: Contracts;
   readonly #chainId: number;
@@ -295,7 +293,7 @@ export class ScriptedNode extends ScriptedChain implements Eip1193Provider {
   #simulate(params: readonly unknown[]): unknown {
     const { blockStateCalls } = fieldsOf(params[0]);
     return listOf(blockStateCalls).map((item) => {
-      const { blockOverrides, stateOverrides, calls } = fieldsOf(item);
+      const { blockOverrides, calls } = fieldsOf(item);
       const { number, time } = fieldsOf(blockOverrides);
       const block = Number(number) - 1;
       let phase: ContractCall["phase"] = "before";
@@ -305,15 +303,6 @@ export class ScriptedNode extends ScriptedChain implements Eip1193Provider {
         calls: listOf(calls).map((call) => {
           const { to, input } = fieldsOf(call);
           const [target, data] = [String(to), String(input)];
-          const { balance } = fieldsOf(fieldsOf(stateOverrides)[target]);
-          if (balance !== undefined) {
-            // It gives that away, and destroys itself.
-            const logs = this.listsGifts
-              ? [transferLog(NATIVE_LOG_ADDRESS, target)]
-              : [];
-            const gasUsed = hex(CODE_GAS);
-            return { status: "0x1", returnData: "0x", gasUsed, logs };
-          }
           const isSettlement = data === SETTLE;
           const { reverted, data: returnData } =
             this.#tokenAnswer(data, block, time) ??
@@ -371,9 +360,6 @@ export class ScriptedNode extends ScriptedChain implements Eip1193Provider {
     };
   }
 }
-
-/** Address of the logs of native transfers in `eth_simulateV1`. */
-const NATIVE_LOG_ADDRESS = `0x${"ee".repeat(20)}`;
 
 /** Hex without 0x: a word of status, code and length, then the data. */
 function encodeEntry(

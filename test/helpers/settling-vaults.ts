@@ -10,12 +10,13 @@ export type SettlingVaultName =
   | `${"Paying" | "Refunding" | "Keeper" | "Clock" | "Native" | "Rolling"}Vault`
   | `${"NoContracts" | "Batch" | "Idle" | "Fee" | "Purse" | "Giving"}Vault`
   | `${"Mixed" | "Origin" | "FailingPayment" | "Ticking"}Vault`
-  | `${"Unpaid" | "Untouched"}Vault`;
+  | `${"Unpaid" | "Untouched" | "Priced" | "Rebate" | "Reward" | "Wasting"}Vault`;
 
-async function deploy(
+/** Deploys a contract of SettlingVaults.sol. */
+export async function deploy(
   deployer: Signer,
   name: string,
-  ...args: readonly string[]
+  ...args: readonly unknown[]
 ): Promise<Contract> {
   const { abi, evm } = compileFixture("SettlingVaults.sol", name);
   return await deployContract(

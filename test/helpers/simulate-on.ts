@@ -1,4 +1,4 @@
-import { simulateSettleAll } from "../../src/simulation/simulate-settle-all.js";
+import { simulateSettleAll } from "../../src/simulation/simulate.js";
 import type { Simulation, SimulateSettleAllOptions } from "../../src/types.js";
 import { fieldsOf, listOf } from "./fields.js";
 import type { ScriptedNode } from "./scripted-node.js";
@@ -46,9 +46,9 @@ export function askedOf({ asked }: ScriptedNode): {
   };
 }
 
-/** Place of the settlement: reads before, as many after it, and a gift at the end. */
+/** Place of the settlement: reads before, and as many after it. */
 export function settlementIn(calls: readonly unknown[]): number {
-  return calls.length / 2 - 1;
+  return (calls.length - 1) / 2;
 }
 
 /** Changes the block that a node's `eth_simulateV1` returns. */
@@ -78,15 +78,7 @@ export function changeCalls(
   ]);
 }
 
-/** If the settlement that is simulated fails, a call of it does, too. */
 export function changeSettlement(node: ScriptedNode, change: Answer): void {
-  if (change["status"] === "0x0") {
-    const { message, data } = fieldsOf(change["error"]);
-    node.on("eth_call", () => {
-      const text = typeof message === "string" ? message : "execution reverted";
-      throw Object.assign(new Error(text), { code: 3, data });
-    });
-  }
   changeCalls(node, (place) => (place === 0 ? change : {}));
 }
 

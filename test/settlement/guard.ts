@@ -193,9 +193,11 @@ describe("a settlement through a guard", () => {
     });
   });
 
-  it("settleAll forwards the token that the vault pays to its caller, as the preview says", async () => {
+  it("settleAll forwards the named token that the vault pays to its caller, as the preview says", async () => {
     const { vault: other, token, paid } = await open("MixedVault");
-    const { status, preview, differences } = await other.settleAll();
+    const { status, preview, differences } = await other.settleAll({
+      tokens: [paid],
+    });
     expect(status).to.equal("settled");
     expect(differences).to.deep.equal([]);
     const forwarded = preview?.transfers?.filter(
@@ -210,7 +212,7 @@ describe("a settlement through a guard", () => {
     ["ClockVault", 1],
     ["IdleVault", 2],
   ] as const) {
-    it(`settleAll forwards the token that a vault pays since the first of ${questions} questions`, async () => {
+    it(`settleAll forwards the named token that a vault pays since the first of ${questions} questions`, async () => {
       const { provider } = keeper.chain;
       const paying = await open("MixedVault");
       // The cost stays the same.
@@ -230,7 +232,10 @@ describe("a settlement through a guard", () => {
         }
         return true;
       };
-      const settlement = await other.settleAll({ confirm, partial: true });
+      const tokens = [await token.getAddress()];
+      const settlement = await other.settleAll({
+        ...{ confirm, tokens, partial: true },
+      });
       expect(settlement).to.include({ status: "settled" });
       expect(asked).to.equal(questions);
       expect(await balanceOf.staticCall(guard)).to.equal(0n);
@@ -246,17 +251,16 @@ describe("a settlement through a guard", () => {
 
   const tokensIn = (data: string): readonly string[] =>
     parseGuarded(parseAddress(guard, "guard"), data)?.guard.tokens ?? [];
-  it("--calldata forwards the token that the vault pays, and those that are named in its place", async () => {
+  it("--calldata forwards the tokens that are named, and throws VAULT_GUARD_KEEPS_TOKENS if one is not", async () => {
     const { vault: other, contract, paid } = await open("MixedVault");
     const named = [paid, await contract.getAddress()];
-    for (const [tokens, forwarded] of [
-      [undefined, [paid]],
-      [named, named],
-    ] as const) {
+    for (const tokens of [[paid], named]) {
       const built = await buildSettlement(other, undefined, tokens);
-      expect(tokensIn(built.data)).to.eql(forwarded);
+      expect(tokensIn(built.data)).to.eql(tokens);
       expect(built.refusal).to.equal(null);
     }
+    const unnamed = buildSettlement(other);
+    await expectVaultError(unnamed, "VAULT_GUARD_KEEPS_TOKENS");
   });
 
   it("--calldata throws VAULT_TOKENS_NOT_KNOWN if the vault reverts now, unless they are named", async () => {

@@ -95,10 +95,9 @@ describe("settleAll", () => {
       // Its nonce, and whether it is still that kind of chain.
       ...["eth_getTransactionCount", "eth_getTransactionCount"],
       ...["hardhat_metadata", "anvil_nodeInfo"],
-      // The price and recent ones, whether data has a fee of its own, the preview, and a
-      // call with gas and price.
+      // The price and recent ones, whether data has a fee of its own, and the preview.
       ...["eth_maxPriorityFeePerGas", "eth_feeHistory", "eth_getCode"],
-      ...["eth_simulateV1", "eth_call"],
+      "eth_simulateV1",
       // Symbol and decimals of the token that moves.
       ...["eth_call", "eth_call"],
       // The round again, right before the transaction leaves.

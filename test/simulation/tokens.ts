@@ -1,13 +1,19 @@
-import { AbiCoder, ZeroAddress, encodeBytes32String, id } from "ethers";
+import {
+  AbiCoder,
+  ZeroAddress,
+  encodeBytes32String,
+  getAddress,
+  id,
+} from "ethers";
 import { expect } from "chai";
 
 import {
   describeTokens,
   nativeTransfersOf,
-  keptBy,
   transfersIn,
 } from "../../src/simulation/tokens.js";
-import type { BalanceChange, Transfer } from "../../src/simulation/types.js";
+import { contractsNaming, gainsIn } from "../../src/simulation/kept-tokens.js";
+import { checksumAddress } from "../../src/client/inputs.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
 
@@ -16,6 +22,8 @@ const [FROM, TO] = [
   "0x00000000000000000000000000000000000000c1",
   "0x00000000000000000000000000000000000000C2",
 ].map((address) => address.toLowerCase());
+
+const PIN = { number: 5, hash: undefined };
 
 const coder = AbiCoder.defaultAbiCoder();
 const word = (value: bigint | number): string =>
@@ -42,7 +50,7 @@ describe("symbol and decimals of a token", () => {
         },
       });
       const asked = ["native", TOKEN, TOKEN];
-      const tokens = await describeTokens(node.host(), asked);
+      const tokens = await describeTokens(node.host(), asked, PIN);
       expect([...tokens]).to.deep.equal([[TOKEN, described]]);
       expect(
         node.asked.map(({ params }) => fieldsOf(params[0])["from"]),
@@ -57,7 +65,7 @@ describe("symbol and decimals of a token", () => {
     });
     const host = node.host();
     host.rpc.redactor.keep(secret);
-    const tokens = await describeTokens(host, [TOKEN]);
+    const tokens = await describeTokens(host, [TOKEN], PIN);
     expect(tokens.get(TOKEN)?.symbol).to.equal("<hidden>");
   });
 });
@@ -118,80 +126,63 @@ describe("transfers in logs and traces", () => {
   });
 });
 
-describe("tokens that a guard would keep", () => {
-  const guard = "0xG";
-  for (const [title, transfers, balances, kept] of [
-    ["gets one and passes on less", [3n, -2n], [], "a token"],
-    ["passes on what it gets", [3n, -3n], [], "nothing"],
-    ["pays, and gets less back", [-3n, 2n], [], "nothing"],
-    ["gets what its balance does not show", [3n], [[5n, 5n]], "nothing"],
-    ["pays, and has more all the same", [-3n], [[5n, 6n]], "a silent token"],
-    ["gets without a transfer", [], [[5n, 6n]], "a silent token"],
-    ["has less", [], [[5n, 4n]], "nothing"],
+describe("events of tokens that name a guard", () => {
+  const guard = checksumAddress(`0x${"1".repeat(40)}`);
+  const vault = `0x${"2".repeat(40)}`;
+  const token = getAddress(`0x${"3".repeat(40)}`);
+  const wordOf = (value: string): string => value.slice(2).padStart(64, "0");
+  const transfer = id("Transfer(address,address,uint256)");
+  const log = (indexed: number, from: string, to: string, value: string) => {
+    const words = [from, to, value].map(wordOf);
+    const topics = words.slice(0, indexed).map((one) => `0x${one}`);
+    const data = `0x${words.slice(indexed).join("")}`;
+    return { address: token, topics: [transfer, ...topics], data };
+  };
+
+  for (const [title, logs, gain] of [
+    ["gets a token", [log(2, vault, guard, "0x5")], 5n],
+    [
+      "gets it by an event without indexed arguments",
+      [log(0, vault, guard, "0x5")],
+      5n,
+    ],
+    [
+      "is named by an event with one indexed argument",
+      [log(1, vault, guard, "0x5")],
+      1n,
+    ],
+    ["gets the ERC-721 item 0", [log(3, vault, guard, "0x0")], 1n],
+    [
+      "passes on what it gets",
+      [log(2, vault, guard, "0x5"), log(2, guard, vault, "0x5")],
+      0n,
+    ],
+    ["pays", [log(2, guard, vault, "0x5")], -5n],
+    ["is not named", [log(2, vault, vault, "0x5")], 0n],
   ] as const) {
-    it(`keptBy() names ${kept} of a guard that ${title}`, () => {
-      const moved = transfers.map((amount): Transfer => ({
-        token: "0xT",
-        ...(amount > 0n
-          ? { from: "0xV", to: guard, amount }
-          : { from: guard, to: "0xV", amount: -amount }),
-      }));
-      const changed: readonly BalanceChange[] = balances.flatMap(
-        ([before, after]) => [
-          { account: guard, token: "0xT", before, after },
-          { account: "0xS", token: "0xU", before: 0n, after: 1n },
-        ],
+    it(`gainsIn() is ${gain} of a guard that ${title}`, () => {
+      expect([...gainsIn(guard, logs)]).to.deep.equal([[token, gain]]);
+      const isNamed = title !== "is not named";
+      expect(contractsNaming(guard, logs)).to.deep.equal(
+        isNamed ? [token] : [],
       );
-      const run = { transfers: moved, logs: [] };
-      const found = keptBy(guard, run, changed);
-      expect(found.tokens).to.deep.equal(kept === "a token" ? ["0xT"] : []);
-      expect(found.others).to.have.lengthOf(kept === "a silent token" ? 1 : 0);
     });
   }
 
-  it("keptBy() names no native currency, which the guard passes on", () => {
-    const one: Transfer = {
-      ...{ token: "native", from: "0xV", to: guard, amount: 3n },
+  it("contractsNaming() finds any event, in any case of its hex, and none of native currency or another form", () => {
+    const other = {
+      ...log(2, vault, guard, "0x5"),
+      topics: [id("Sent()"), `0x${wordOf(guard)}`],
     };
-    const run = { transfers: [one], logs: [] };
-    const gain: BalanceChange = {
-      ...{ account: guard, token: "native", before: 0n, after: 3n },
+    expect(contractsNaming(guard, [other, other])).to.deep.equal([token]);
+    expect([...gainsIn(guard, [other])]).to.deep.equal([]);
+    const native = {
+      ...log(2, vault, guard, "0x5"),
+      address: `0x${"E".repeat(40)}`,
     };
-    const kept = keptBy(guard, run, [gain]);
-    expect(kept).to.deep.equal({ tokens: [], others: [] });
-  });
-
-  it("keptBy() names the contracts of ERC-721 and ERC-1155 that give it something, each once", () => {
-    const receiver = `0x${"1".repeat(40)}` as const;
-    const other = `0x${"2".repeat(40)}` as const;
-    const contract = `0x${"3".repeat(40)}` as const;
-    const topicOf = (account: string): string =>
-      `0x${account.slice(2).padStart(64, "0")}`;
-    const transfer = id("Transfer(address,address,uint256)");
-    const single = id(
-      "TransferSingle(address,address,address,uint256,uint256)",
-    );
-    const batch = id(
-      "TransferBatch(address,address,address,uint256[],uint256[])",
-    );
-    const from = topicOf(other);
-    const logsTo = (account: string): unknown[] =>
-      [
-        { topics: [transfer, from, topicOf(account), topicOf("0x5")] },
-        { topics: [single, from, from, topicOf(account)] },
-        // The case of hex says nothing.
-        { topics: [inCapitals(batch), from, from, topicOf(account)] },
-      ].map((log) => ({ ...log, address: contract, data: "0x" }));
-    const keptFrom = (logs: unknown) =>
-      keptBy(receiver, { transfers: [], logs }, []).others;
-    const [ofItem, ofItems] = ["ERC-721", "ERC-1155"].map(
-      (standard) => `${contract} (${standard})`,
-    );
-    const logs = logsTo(receiver);
-    expect(keptFrom(logs)).to.deep.equal([ofItem, ofItems]);
-    expect(logs.map((log) => keptFrom([log]))).to.deep.equal([
-      ...[[ofItem], [ofItems], [ofItems]],
-    ]);
-    expect(keptFrom(logsTo(other))).to.deep.equal([]);
+    for (const logs of [undefined, "0x", [native], [{}], [null]]) {
+      expect(contractsNaming(guard, logs)).to.deep.equal([]);
+      expect([...gainsIn(guard, logs)]).to.deep.equal([]);
+    }
   });
 });

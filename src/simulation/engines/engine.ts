@@ -1,50 +1,47 @@
-import { min } from "@nomicfoundation/hardhat-utils/bigint";
-
 import type { VaultHost } from "../../host.js";
+import type { ReadCall } from "../../client/lens/lens.js";
+import type { Address } from "../../protocol/index.js";
 import type { BlockInfo } from "../../rpc/blocks.js";
 import type { CallResult } from "../../rpc/calls.js";
-import { TRANSACTION_GAS_CAP } from "../../rpc/chain.js";
-import { withMargin } from "../../settlement-call/fees.js";
-import type { GasPrice } from "../../settlement-call/fees.js";
 import type { ChosenNextBlock } from "../../settlement-call/next-block.js";
 import { usesAllGas } from "../../settlement-call/outcome.js";
 import type { SettlementRoute } from "../../settlement-call/route.js";
-import type { Transfer } from "../types.js";
-import type { WatchList } from "../watch-list.js";
+import type { SimulationEngine, Transfer } from "../types.js";
 
-export interface SimulationParameters {
-  readonly vault: VaultHost;
+/** The transaction of a settlement as it would be sent. */
+export interface Attempt {
   /** Its `from` is the sender. */
   readonly route: SettlementRoute;
-  readonly watched: WatchList;
-  /** Gas limit, if one was given or configured. */
-  readonly gas: bigint | undefined;
-  /** Number of the block that the simulation starts from: `next.number - 1`. */
-  readonly base: number;
-  /** The block that the settlement would be in. */
-  readonly next: ChosenNextBlock;
-  readonly hardfork: string | undefined;
-  /** Price of gas; undefined if it is not known. */
-  readonly price: Promise<GasPrice | undefined>;
-  /** Gas and price to execute with. Default: nobody pays, and a block's gas. */
-  readonly offer?: Offer | undefined;
-}
-
-/** Gas limit of the transaction, and what it pays for each unit, in wei. */
-export interface Offer {
+  /** Gas limit; the block's unless one was given or configured. */
   readonly gas: bigint;
-  readonly gasPrice: bigint;
+  readonly isGasGiven: boolean;
+  /** Wei for a unit of gas; undefined if the price is not known. */
+  readonly gasPrice: bigint | undefined;
+  /** The block that it would be in. */
+  readonly next: ChosenNextBlock;
+  /** Of a fork. */
+  readonly hardfork?: string | undefined;
 }
 
-/**
- * Settlement executed by an engine, and the answers to `readsOf` before and after it: the
- * facts of the lens first, then the readings.
- */
-export interface EngineResult {
-  readonly answersBefore: readonly CallResult[];
-  readonly answersAfter: readonly CallResult[];
-  /** What the sender has paid for gas by the answers after the settlement, in wei. */
+/** What an engine reads before the settlement and after it. */
+export interface Watched {
+  /** The sender comes first. */
+  readonly accounts: readonly Address[];
+  readonly reads: readonly ReadCall[];
+}
+
+/** A settlement executed by an engine. */
+export interface Run {
+  readonly engine: SimulationEngine;
+  /** The answers to `readsOf`, in its order. */
+  readonly before: readonly CallResult[];
+  readonly after: readonly CallResult[];
+  /** Wei that the sender has in both answers, lent to pay for gas. */
+  readonly lent: bigint;
+  /** Wei that the sender has paid for gas in the answers after the settlement. */
   readonly feePaid: bigint;
+  /** True if the sender is a contract, so that another account sends the transaction. */
+  readonly isContract: boolean;
   readonly block: BlockInfo;
   /** Undefined if the transaction succeeded. */
   readonly failed: FailedCall | undefined;
@@ -54,11 +51,24 @@ export interface EngineResult {
   readonly transfers: readonly Transfer[];
   /** Of the settlement, as the node has them. */
   readonly logs: unknown;
-  /** False if transfers of native currency may be missing. */
-  readonly hasAllTransfers: boolean;
   /** Differences from the chain, beyond those of every simulation by this engine. */
   readonly notes: readonly string[];
 }
+
+/** Says why an engine cannot simulate here; another one may. */
+export interface Unavailable {
+  readonly unavailable: string;
+}
+
+/**
+ * Executes the settlement, and charges the sender for the gas. A sender who could not pay
+ * the price for all of the gas, or is a contract, is lent as much as that.
+ */
+export type Engine = (
+  vault: VaultHost,
+  attempt: Attempt,
+  watched: Watched,
+) => Promise<Run | Unavailable>;
 
 export interface FailedCall {
   /** Revert data, 0x hex. */
@@ -72,43 +82,6 @@ export interface FailedCall {
 /** An upper bound: refunds are at most a fifth of it (EIP-3529). */
 export function beforeRefunds(gasUsed: bigint): bigint {
   return (gasUsed * 5n + 3n) / 4n;
-}
-
-/**
- * The offer of a settlement that was simulated: all that the sender can pay for if it
- * failed.
- *
- * @param balance Sender's balance before, in wei.
- * @returns Undefined if the price is not known, the sender cannot pay it, or the settlement
- * runs out of gas.
- */
-export function offerFor(
-  { gas: given, next: { gasLimit } }: SimulationParameters,
-  {
-    failed,
-    gasUsed,
-    gasNeeded,
-  }: Pick<EngineResult, "failed" | "gasUsed" | "gasNeeded">,
-  price: GasPrice | undefined,
-  balance: bigint,
-): Offer | undefined {
-  if (price === undefined || (failed !== undefined && isOutOfGas(failed))) {
-    return undefined;
-  }
-  const { current, highest } = price;
-  const affordable = highest === 0n ? gasLimit : balance / highest;
-  const gas =
-    given ??
-    (failed === undefined
-      ? withMargin({ used: gasUsed, needed: gasNeeded }, gasLimit)
-      : min(affordable, min(gasLimit, TRANSACTION_GAS_CAP)));
-  const isEnough = gas >= gasUsed && gas <= affordable;
-  return isEnough ? { gas, gasPrice: current } : undefined;
-}
-
-/** This engine cannot simulate the settlement here; another one may. */
-export class EngineUnsupportedError extends Error {
-  public override readonly name = "EngineUnsupportedError";
 }
 
 /**

@@ -1,9 +1,10 @@
 import { isHexString } from "ethers";
+import { max } from "@nomicfoundation/hardhat-utils/bigint";
 import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
 import { encodeReadCalls, lensCode, readsIn } from "../../client/lens/lens.js";
 import type { VaultHost } from "../../host.js";
-import { assertInvariant, fallbackTo, vaultError } from "../../errors.js";
+import { assertInvariant, vaultError } from "../../errors.js";
 import type { VaultError } from "../../errors.js";
 import type { Hex } from "../../protocol/index.js";
 import { getBalance } from "../../rpc/accounts.js";
@@ -11,7 +12,7 @@ import type { BlockId } from "../../rpc/block-id.js";
 import { getBlock, getNextBlock } from "../../rpc/blocks.js";
 import { callContract } from "../../rpc/calls.js";
 import type { CallResult } from "../../rpc/calls.js";
-import { getGasPrice, TRANSACTION_GAS_CAP } from "../../rpc/chain.js";
+import { TRANSACTION_GAS_CAP } from "../../rpc/chain.js";
 import { isNodeRefusal } from "../../rpc/errors.js";
 import type { RpcClient } from "../../rpc/rpc-client.js";
 import { decodeRevertReason } from "../../rpc/revert-reason.js";
@@ -20,8 +21,8 @@ import { getReceipt } from "../../rpc/transactions.js";
 import { isCalledOnly, settlementCall } from "../../settlement-call/route.js";
 import { nativeTransfersOf, transfersIn } from "../tokens.js";
 import { readsOf } from "../watch-list.js";
-import { beforeRefunds, offerFor } from "./engine.js";
-import type { EngineResult, Offer, SimulationParameters } from "./engine.js";
+import { beforeRefunds } from "./engine.js";
+import type { Attempt, Run, Watched } from "./engine.js";
 
 /** Nothing that is sent to Hardhat's simulator reaches a live chain. */
 export function requireSimulator({ connection, rpc }: VaultHost): RpcClient {
@@ -32,105 +33,71 @@ export function requireSimulator({ connection, rpc }: VaultHost): RpcClient {
 }
 
 /**
- * Mines `settleAll` in its own block of an in-process network: first with a sender who need
- * not pay, which shows the gas, and then as the transaction that would be sent, unless the
- * sender cannot pay for that. Automatic mining must be off, and the sender impersonated.
+ * Mines `settleAll` in its own block of an in-process network, as the transaction that
+ * would be sent. Automatic mining must be off, and the sender impersonated.
  *
  * The readings before are those of the very block, without the settlement in it: what only
  * the clock moves is no effect of the settlement.
  *
  * @param time Unix seconds; undefined for the chain's own time.
- * @param repeatsFailures False for the first attempt alone if it fails: the mocks of a
- * network count the requests that meet a failure.
  */
 export async function executeSettlement(
-  parameters: SimulationParameters,
+  vault: VaultHost,
+  { route, gas, isGasGiven, gasPrice = 0n }: Attempt,
+  watched: Watched,
   time: number | undefined,
-  repeatsFailures: boolean,
-): Promise<EngineResult> {
-  const { vault, route, gas, next } = parameters;
+): Promise<Omit<Run, "engine">> {
   const { from: sender } = route;
   const rpc = requireSimulator(vault);
-  const blockTime = time ?? (await getNextBlock(rpc)).next.timestamp;
-  const snapshot = await rpc.request("evm_snapshot", []);
+  const { timestamp, baseFeePerGas = 0n } = (await getNextBlock(rpc)).next;
+  const blockTime = time ?? timestamp;
   await setNextTime(rpc, blockTime);
-  const [answersBefore, gasPrice, balance, isCalled, price] = await Promise.all(
-    [
-      readAll(parameters, "pending"),
-      getGasPrice(rpc),
-      getBalance(rpc, sender),
-      isCalledOnly(rpc, sender),
-      parameters.price,
-    ],
-  );
-  const mine = async (
-    offer: Offer,
-    paysNothing: boolean,
-  ): Promise<EngineResult> => {
-    // Subtracted before any code runs, so the contract sees the sender's own balance.
-    const prepaid = paysNothing ? offer.gas * offer.gasPrice : 0n;
-    if (paysNothing) {
-      await setBalance(rpc, sender, balance + prepaid);
+  const [balance, isContract] = await Promise.all([
+    getBalance(rpc, sender),
+    isCalledOnly(rpc, sender),
+  ]);
+  // The simulator takes no less.
+  const price = max(gasPrice, baseFeePerGas);
+  const mine = async (limit: bigint): Promise<Omit<Run, "engine">> => {
+    const fee = limit * price;
+    const lent = isContract || balance < fee ? fee : 0n;
+    if (lent > 0n) {
+      await setBalance(rpc, sender, balance + lent);
     }
+    const before = await readAll(vault, watched, "pending");
     const hash = await rpc.request("eth_sendTransaction", [
       {
         ...settlementCall(route),
-        gas: numberToHexString(offer.gas),
-        gasPrice: numberToHexString(offer.gasPrice),
+        gas: numberToHexString(limit),
+        gasPrice: numberToHexString(price),
       },
     ]);
     assertInvariant(isHexString(hash, 32), "a transaction without a hash");
     await rpc.request("evm_mine", []);
-    const mined = await readMined(rpc, hash, offer.gas);
-    const { block, gasUsed } = mined;
-    if (block.timestamp !== blockTime) {
+    const mined = await readMined(rpc, hash, limit);
+    if (mined.block.timestamp !== blockTime) {
       throw minedMeanwhile(rpc);
     }
-    // As if it had not paid for gas.
-    const left = await getBalance(rpc, sender);
-    const fee = gasUsed * offer.gasPrice;
-    await setBalance(rpc, sender, left + fee - prepaid);
     return {
       ...mined,
-      answersBefore,
-      answersAfter: await readAll(parameters, block.number),
-      feePaid: 0n,
-      gasNeeded: beforeRefunds(gasUsed),
-      hasAllTransfers: true,
+      before,
+      after: await readAll(vault, watched, mined.block.number),
+      lent,
+      feePaid: mined.gasUsed * price,
+      isContract,
+      gasNeeded: beforeRefunds(mined.gasUsed),
       notes: [],
     };
   };
   // The configured cap, else the cap of the hardforks that have one.
   const cap = configuredGasCap(vault) ?? TRANSACTION_GAS_CAP;
-  const most = gas ?? next.gasLimit;
-  // An attempt that is final if it fails is paid for, as what would be sent; but not by a
-  // sender with code, for whom another account pays.
-  const paysNothing = repeatsFailures || isCalled || balance < most * gasPrice;
-  const first = await mine({ gas: most, gasPrice }, paysNothing).catch(
-    async (error: unknown) => {
-      if (gas !== undefined || most <= cap || !isNodeRefusal(error)) {
-        throw error;
-      }
-      return await mine({ gas: cap, gasPrice }, paysNothing);
-    },
-  );
-  const isFinal = isCalled || (first.failed !== undefined && !repeatsFailures);
-  const offer = isFinal
-    ? undefined
-    : offerFor(parameters, first, price, balance);
-  if (offer === undefined) {
-    return { ...first, notes: isCalled || !paysNothing ? [] : [SAW_ALL] };
-  }
-  await rpc.request("evm_revert", [snapshot]);
-  await setNextTime(rpc, blockTime);
-  // The simulator's block may have a higher base fee than the chain's.
-  return await mine(offer, false).catch(
-    fallbackTo({ ...first, notes: [SAW_ALL] }, isNodeRefusal),
-  );
+  return await mine(gas).catch(async (error: unknown) => {
+    if (isGasGiven || gas <= cap || !isNodeRefusal(error)) {
+      throw error;
+    }
+    return await mine(cap);
+  });
 }
-
-const SAW_ALL =
-  "The contract saw the sender's balance before it pays for gas: one that reads the balance can do something else when it is mined.";
 
 async function setNextTime(rpc: RpcClient, time: number): Promise<void> {
   await rpc
@@ -154,7 +121,7 @@ async function setBalance(
 }
 
 /** @returns Undefined if the configuration sets none. */
-export function configuredGasCap({
+function configuredGasCap({
   connection: { networkConfig },
 }: VaultHost): bigint | undefined {
   const cap =
@@ -171,7 +138,8 @@ const executionFailure =
  * refuse a caller with code, such as the lens, or need more gas than its share.
  */
 async function readAll(
-  { vault, watched }: SimulationParameters,
+  vault: VaultHost,
+  watched: Watched,
   block: BlockId,
 ): Promise<readonly CallResult[]> {
   const { from: reader } = vault.readContext({});
@@ -207,9 +175,7 @@ async function readMined(
   rpc: RpcClient,
   hash: Hex,
   gasGiven: bigint,
-): Promise<
-  Pick<EngineResult, "block" | "failed" | "gasUsed" | "logs" | "transfers">
-> {
+): Promise<Pick<Run, "block" | "failed" | "gasUsed" | "logs" | "transfers">> {
   const [receipt, traced] = await Promise.all([
     getReceipt(rpc, hash),
     traceTransaction(rpc, hash, "calls"),

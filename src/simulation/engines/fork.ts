@@ -1,4 +1,5 @@
 import { dataSlice } from "ethers";
+import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
 import { requestAtBlock } from "../../client/missing-state.js";
 import { fallbackTo } from "../../errors.js";
@@ -10,8 +11,7 @@ import { isNodeRefusal } from "../../rpc/errors.js";
 import { fewRetries } from "../../rpc/retry.js";
 import type { RevertReason } from "../../rpc/revert-reason.js";
 import { settlementCall } from "../../settlement-call/route.js";
-import { EngineUnsupportedError } from "./engine.js";
-import type { EngineResult, SimulationParameters } from "./engine.js";
+import type { Attempt, Run, Unavailable, Watched } from "./engine.js";
 import { createFork, requireForkNetwork } from "../fork.js";
 import { FORK_REQUESTS } from "../fork-server.js";
 import { planForSimulation } from "../warm.js";
@@ -21,18 +21,20 @@ import { executeSettlement, requireSimulator } from "./execute.js";
 const LARGEST_PANIC = 2n ** 64n - 1n;
 
 /** Simulates on a fork in this process, which fetches state from the node on demand. */
-export async function runFork(
-  parameters: SimulationParameters,
-): Promise<EngineResult> {
+export async function simulateOnFork(
+  vault: VaultHost,
+  attempt: Attempt,
+  watched: Watched,
+): Promise<Run | Unavailable> {
   const over = new AbortController();
-  const simulating = simulateOnFork(parameters, over.signal).catch(
+  const simulating = execute(vault, attempt, watched, over.signal).catch(
     async (error: unknown) => {
-      await explainMissing(parameters, error);
+      await explainMissing(vault, attempt, error);
       throw error;
     },
   );
   try {
-    return await parameters.vault.rpc.withinDeadline(FORK_REQUESTS, simulating);
+    return await vault.rpc.withinDeadline(FORK_REQUESTS, simulating);
   } finally {
     // After the deadline, the fork still waits for its node, with a server and a folder.
     over.abort();
@@ -41,13 +43,15 @@ export async function runFork(
 }
 
 /** @param signal Ends the requests of the fork. */
-async function simulateOnFork(
-  parameters: SimulationParameters,
+async function execute(
+  vault: VaultHost,
+  attempt: Attempt,
+  watched: Watched,
   signal: AbortSignal,
-): Promise<EngineResult> {
-  const { vault, route, watched, next, hardfork } = parameters;
+): Promise<Run | Unavailable> {
+  const { route, next, hardfork } = attempt;
   const { coinbase } = requireForkNetwork(vault);
-  const called = callPlainly(vault, parameters);
+  const called = callPlainly(vault, attempt);
   // Its failure comes when the fork is made.
   called.catch(() => undefined);
   const plan = planForSimulation(vault, coinbase, watched, route);
@@ -70,20 +74,33 @@ async function simulateOnFork(
       reverted?.kind === "panic" &&
       BigInt(dataSlice(reverted.data, 4)) > LARGEST_PANIC
     ) {
-      throw new EngineUnsupportedError(
-        `Hardhat's simulator ends the process at ${reverted.text}`,
-      );
+      return {
+        unavailable: `Hardhat's simulator ends the process at ${reverted.text}`,
+      };
     }
     const rpc = requireSimulator(connection.vault);
     await rpc.request("evm_setAutomine", [false]);
     await rpc.request("hardhat_impersonateAccount", [route.from]);
-    if (hardfork === undefined) {
-      await requireSameVerdict(connection.vault, parameters, plain);
+    const problem =
+      hardfork === undefined
+        ? await otherVerdict(connection.vault, attempt, plain)
+        : undefined;
+    if (problem !== undefined) {
+      return { unavailable: problem };
     }
-    const forked = { ...parameters, vault: connection.vault };
-    const result = await executeSettlement(forked, next.timestamp, true);
+    // The price of the transaction may be below the base fee that the simulator expects.
+    const { baseFeePerGas = 0n } = next;
+    await rpc.request("hardhat_setNextBlockBaseFeePerGas", [
+      numberToHexString(baseFeePerGas),
+    ]);
+    const run = await executeSettlement(
+      connection.vault,
+      attempt,
+      watched,
+      next.timestamp,
+    );
     await memo.requireSameBranch();
-    return result;
+    return { engine: "fork", ...run };
   } finally {
     await connection.close();
   }
@@ -96,7 +113,8 @@ async function simulateOnFork(
  * @throws VaultError VAULT_ARCHIVE_NODE_NEEDED
  */
 async function explainMissing(
-  { vault, route, base, next }: SimulationParameters,
+  vault: VaultHost,
+  { route, next }: Attempt,
   refusal: unknown,
 ): Promise<void> {
   if (next.isBlockGiven !== true || !isNodeRefusal(refusal)) {
@@ -105,7 +123,7 @@ async function explainMissing(
   const rpc = vault.rpc.withRetries(fewRetries);
   await requestAtBlock(
     rpc,
-    base,
+    next.latest,
     async (block) =>
       await Promise.all([
         getCode(rpc, route.vault, block),
@@ -122,13 +140,14 @@ type PlainCall = { readonly reverted: RevertReason | undefined } | undefined;
 
 async function callPlainly(
   vault: VaultHost,
-  parameters: SimulationParameters,
+  attempt: Attempt,
 ): Promise<PlainCall> {
-  const { route, next, base, gas = next.gasLimit } = parameters;
-  return await tryCall(vault.rpc, settlementCall(route), base, gas).then(
+  const { route, next, gas } = attempt;
+  const { number } = next.latest;
+  return await tryCall(vault.rpc, settlementCall(route), number, gas).then(
     (reverted) => ({ reverted }),
     async (error: unknown) => {
-      await explainMissing(parameters, error);
+      await explainMissing(vault, attempt, error);
       return fallbackTo<PlainCall>(undefined)(error);
     },
   );
@@ -137,24 +156,24 @@ async function callPlainly(
 /**
  * Makes the same call in the same block on the fork as on the node. If only one of them
  * reverts, the chain has precompiles or rules of its own, and the fork proves nothing.
+ *
+ * @returns Undefined if both agree.
  */
-async function requireSameVerdict(
+async function otherVerdict(
   forked: VaultHost,
-  parameters: SimulationParameters,
+  attempt: Attempt,
   onNode: PlainCall,
-): Promise<void> {
-  const onFork = await callPlainly(forked, parameters);
+): Promise<string | undefined> {
+  const onFork = await callPlainly(forked, attempt);
   if (onNode === undefined || onFork === undefined) {
-    return;
+    return undefined;
   }
   const [there, here] = [onNode, onFork].map(({ reverted }) =>
     reverted === undefined
       ? "accepts the call"
       : `refuses it (${reverted.text})`,
   );
-  if ((onNode.reverted === undefined) !== (onFork.reverted === undefined)) {
-    throw new EngineUnsupportedError(
-      `in block ${parameters.base} the node ${there}, and Hardhat's simulator ${here}`,
-    );
-  }
+  return (onNode.reverted === undefined) === (onFork.reverted === undefined)
+    ? undefined
+    : `in block ${attempt.next.latest.number} the node ${there}, and Hardhat's simulator ${here}`;
 }

@@ -1,7 +1,7 @@
 import { asRecord, listOf } from "../../json.js";
 import { oneChangeAtATime } from "../../rpc/development-node.js";
-import type { RpcClient } from "../../rpc/rpc-client.js";
-import type { EngineResult, SimulationParameters } from "./engine.js";
+import type { VaultHost } from "../../host.js";
+import type { Attempt, Run, Watched } from "./engine.js";
 import { executeSettlement, requireSimulator } from "./execute.js";
 
 /**
@@ -11,21 +11,25 @@ import { executeSettlement, requireSimulator } from "./execute.js";
  * Reverting adds the time since the snapshot to the chain's clock, in whole seconds, and
  * nothing can set the clock back: keep the time in between short.
  */
-export async function runInProcess(
-  parameters: SimulationParameters,
-): Promise<EngineResult> {
-  const rpc = requireSimulator(parameters.vault);
+export async function simulateInProcess(
+  vault: VaultHost,
+  attempt: Attempt,
+  watched: Watched,
+): Promise<Run> {
+  const rpc = requireSimulator(vault);
   return await oneChangeAtATime(
     rpc,
-    async () => await runAndUndo(rpc, parameters),
+    async () => await runAndUndo(vault, attempt, watched),
   );
 }
 
 async function runAndUndo(
-  rpc: RpcClient,
-  parameters: SimulationParameters,
-): ReturnType<typeof executeSettlement> {
-  const { next, route } = parameters;
+  vault: VaultHost,
+  attempt: Attempt,
+  watched: Watched,
+): Promise<Run> {
+  const { rpc } = vault;
+  const { next, route } = attempt;
   const { from: sender } = route;
   const isAutomatic = await rpc.request("hardhat_getAutomine", []);
   // No method reads impersonation; this one returns whether it was on.
@@ -46,7 +50,8 @@ async function runAndUndo(
       }
       // Else the network's own clock counts: it moves on while this waits for its turn.
       const blockTime = next.isTimed === true ? next.timestamp : undefined;
-      return await executeSettlement(parameters, blockTime, false);
+      const run = await executeSettlement(vault, attempt, watched, blockTime);
+      return { engine: "in-process", ...run };
     } finally {
       await rpc.request("evm_revert", [snapshot]);
     }

@@ -1,48 +1,273 @@
 import { Buffer } from "node:buffer";
 
-import { dataSlice, getAddress, id, isHexString } from "ethers";
+import { isHexString } from "ethers";
 import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
 import { NOBODYS_ADDRESS, parseFacts } from "../../client/lens/facts.js";
 import { lensCode } from "../../client/lens/lens.js";
 import { fallbackTo } from "../../errors.js";
+import type { VaultError } from "../../errors.js";
 import type { VaultHost } from "../../host.js";
 import { asRecord } from "../../json.js";
+import { getBalance } from "../../rpc/accounts.js";
 import { toBlockId } from "../../rpc/block-id.js";
-import type { BlockInfo, NextBlock } from "../../rpc/blocks.js";
-import { callContract } from "../../rpc/calls.js";
+import type { Block, BlockInfo } from "../../rpc/blocks.js";
 import type { CallResult } from "../../rpc/calls.js";
 import { isRefusedAnyhow, refusesParameters } from "../../rpc/errors.js";
+import { requireSameBranch } from "../../rpc/pinned-block.js";
 import { ResponseParser } from "../../rpc/response-parser.js";
 import { fewRetries } from "../../rpc/retry.js";
 import { decodeRevertReason, invalidOpcode } from "../../rpc/revert-reason.js";
-import type { KnownNode } from "../../rpc/rpc-client.js";
-import { traceCall } from "../../rpc/traces.js";
+import type { KnownNode, RpcClient } from "../../rpc/rpc-client.js";
 import { usesAllGas } from "../../settlement-call/outcome.js";
-import { INTRINSIC_GAS, settlementCall } from "../../settlement-call/route.js";
-import { EngineUnsupportedError, isOutOfGas, beforeRefunds } from "./engine.js";
-import type { EngineResult, Offer, SimulationParameters } from "./engine.js";
-import { nativeTransfersOf, transfersIn } from "../tokens.js";
+import {
+  INTRINSIC_GAS,
+  isCalledOnly,
+  settlementCall,
+} from "../../settlement-call/route.js";
+import { accountIn, readsOf } from "../watch-list.js";
+import { gainOf, transfersIn } from "../tokens.js";
 import type { Transfer } from "../types.js";
-import { readsOf } from "../watch-list.js";
+import { beforeRefunds, isOutOfGas } from "./engine.js";
+import type { Attempt, Run, Unavailable, Watched } from "./engine.js";
 
 const METHOD = "eth_simulateV1";
 
 /** A node may give a read less: Geth shares 50,000,000 gas among all calls of a request. */
 const READ_GAS = 10_000_000n;
 
-/** An unused address, with code that gives its balance away and destroys itself. */
-const GIVING_ADDRESS = getAddress(
-  dataSlice(id("hardhat-vault/SelfDestruct"), 12),
-);
-const GIVING_CODE = `0x73${NOBODYS_ADDRESS.slice(2)}ff`;
-
 /** Nodes that cannot simulate correctly, each with the reason. */
 const unsupportedNodes = new WeakMap<KnownNode, string>();
+
+/** Nodes whose method takes a block's number, and not its hash. */
+const takingNumbers = new WeakSet<KnownNode>();
 
 /** Error texts of nodes that lack the method or do not allow it. */
 const missingMethod =
   /(?:method|eth_\w+).*(?:not (?:found|supported|available|allowed|exist|implemented)|does(?: not|n't) exist|unsupported|disabled)|(?:unknown|unsupported) method/iu;
+
+/**
+ * Simulates with `eth_simulateV1`: the reads, the settlement and the reads again are calls
+ * of one block. Callers and price are exact; gas and logs, too.
+ */
+export async function simulateOnNode(
+  vault: VaultHost,
+  attempt: Attempt,
+  watched: Watched,
+): Promise<Run | Unavailable> {
+  const known = unsupportedNodes.get(vault.rpc.node);
+  if (known !== undefined) {
+    return { unavailable: known };
+  }
+  const run = await execute(vault, attempt, watched);
+  const { route, gas, gasPrice = 0n, next } = attempt;
+  const fee = gas * gasPrice;
+  if (
+    fee === 0n ||
+    ("unavailable" in run
+      ? unsupportedNodes.has(vault.rpc.node)
+      : !run.isContract)
+  ) {
+    return run;
+  }
+  // A node refuses what the sender cannot pay for; and a contract pays for nothing.
+  const balance = await getBalance(vault.rpc, route.from, next.latest).catch(
+    fallbackTo(undefined),
+  );
+  return balance === undefined || ("unavailable" in run && balance >= fee)
+    ? run
+    : await execute(vault, attempt, watched, { balance, fee });
+}
+
+/** @param loan The sender's balance, and what is lent to it in addition. */
+async function execute(
+  vault: VaultHost,
+  { route, gas, gasPrice = 0n, next }: Attempt,
+  watched: Watched,
+  loan?: { readonly balance: bigint; readonly fee: bigint },
+): Promise<Run | Unavailable> {
+  const { rpc } = vault;
+  const { from: reader } = vault.readContext({});
+  const reads = readsOf(watched, NOBODYS_ADDRESS);
+  const readCalls = reads.map(({ target: to, data }) => ({
+    from: reader,
+    to,
+    input: data,
+    gas: numberToHexString(READ_GAS),
+  }));
+  const { data: input, ...settlement } = settlementCall(route);
+  const { number, timestamp, baseFeePerGas } = next;
+  const answer = await request(rpc, next.latest, {
+    blockOverrides: {
+      number: numberToHexString(number),
+      time: numberToHexString(timestamp),
+      ...(baseFeePerGas !== undefined && {
+        baseFeePerGas: numberToHexString(baseFeePerGas),
+      }),
+      // The gas limits of all calls together must fit into the block's.
+      gasLimit: numberToHexString(gas + READ_GAS * BigInt(2 * reads.length)),
+    },
+    stateOverrides: {
+      [NOBODYS_ADDRESS]: { code: lensCode },
+      ...(loan !== undefined && {
+        [route.from]: { balance: numberToHexString(loan.balance + loan.fee) },
+      }),
+    },
+    calls: [
+      ...readCalls,
+      {
+        ...settlement,
+        input,
+        gas: numberToHexString(gas),
+        gasPrice: numberToHexString(gasPrice),
+      },
+      ...readCalls,
+    ],
+  });
+  if ("unavailable" in answer) {
+    return answer;
+  }
+  const [block, ...more] = parseSimulated(answer.result, vault.networkName);
+  const settle = block?.calls[reads.length];
+  if (
+    block === undefined ||
+    settle === undefined ||
+    more.length > 0 ||
+    block.calls.length !== 2 * reads.length + 1 ||
+    settle.gasUsed < INTRINSIC_GAS ||
+    (settle.maxUsedGas ?? settle.gasUsed) < settle.gasUsed
+  ) {
+    // One backend of a gateway may have garbled it.
+    return { unavailable: `${METHOD} answers something else than it should` };
+  }
+  const before = block.calls.slice(0, reads.length);
+  const after = block.calls.slice(reads.length + 1);
+  const failed = settle.succeeded ? undefined : { ...settle, gasGiven: gas };
+  // Geth shares 50,000,000 gas among all calls of a request.
+  if (failed !== undefined && isOutOfGas(failed) && !usesAllGas(failed)) {
+    return {
+      unavailable: `the node gives ${METHOD} ${failed.gasUsed} gas for settleAll, which uses it up`,
+    };
+  }
+  const starved = [...before, ...after].find(isStarved);
+  if (starved !== undefined) {
+    const orElse =
+      starved.message === undefined
+        ? ", or one hits an invalid instruction"
+        : "";
+    return {
+      unavailable: `the gas that the node gives ${METHOD} does not suffice for the readings${orElse}`,
+    };
+  }
+  const [factsBefore, factsAfter] = [before, after].map(([facts]) =>
+    facts === undefined
+      ? undefined
+      : parseFacts(toResult(facts), watched.accounts),
+  );
+  if (factsBefore === undefined || factsAfter === undefined) {
+    return unsupported(rpc, `${METHOD} does not apply state overrides`);
+  }
+  // The contracts may see another block than the answer states.
+  for (const { number: n, timestamp: t } of [block, factsBefore.block]) {
+    if (n !== number || t !== timestamp) {
+      return unsupported(
+        rpc,
+        `asked for block ${number} at ${timestamp}, ${METHOD} executes in block ${n} at ${t}`,
+      );
+    }
+  }
+  const { gasUsed, maxUsedGas = beforeRefunds(gasUsed), transfers } = settle;
+  const earlier = accountIn(factsBefore, route.from);
+  const later = accountIn(factsAfter, route.from);
+  // Some nodes charge nothing in a simulation.
+  const isFree =
+    later.balance - earlier.balance === gainOf(route.from, transfers);
+  const { baseFee } = factsBefore.block;
+  return {
+    engine: "simulateV1",
+    before: before.map(toResult),
+    after: after.map(toResult),
+    lent: loan?.fee ?? 0n,
+    feePaid: isFree ? 0n : gasUsed * gasPrice,
+    isContract:
+      earlier.hasCode && (await isCalledOnly(rpc, route.from, next.latest)),
+    block: { number, timestamp },
+    failed,
+    gasUsed,
+    gasNeeded: maxUsedGas,
+    transfers,
+    logs: settle.logs,
+    notes:
+      baseFee === (baseFeePerGas ?? 0n)
+        ? []
+        : [
+            `The node simulates with a base fee of ${baseFee} wei instead of ${baseFeePerGas ?? 0n}: a contract that reads block.basefee can do something else when it is mined.`,
+          ],
+  };
+}
+
+/**
+ * Makes the request on the branch of a block: by its hash, or by its number, and compares
+ * the hash afterwards.
+ *
+ * @returns The answer, not checked.
+ * @throws VaultError VAULT_REORGED
+ */
+async function request(
+  rpc: RpcClient,
+  base: Block,
+  block: object,
+): Promise<{ readonly result: unknown } | Unavailable> {
+  const send = async (at: unknown) =>
+    await rpc
+      .withRetries(fewRetries)
+      .requestOrRevert(METHOD, [
+        { blockStateCalls: [block], traceTransfers: true },
+        at,
+      ]);
+  const byNumber = async () => {
+    const answer = await send(toBlockId(base));
+    takingNumbers.add(rpc.node);
+    await requireSameBranch(rpc, base);
+    return answer;
+  };
+  try {
+    const answer = await (base.hash === undefined || takingNumbers.has(rpc.node)
+      ? byNumber()
+      : send({ blockHash: base.hash, requireCanonical: true }).catch(
+          async (error: unknown) => {
+            if (!isRefusedAnyhow(error) || lacksMethod(error)) {
+              throw error;
+            }
+            return await byNumber();
+          },
+        ));
+    return "reverted" in answer
+      ? // The method never reverts: some nodes report "out of gas" this way.
+        {
+          unavailable: `${METHOD} as a whole reverts: ${answer.reverted.text}`,
+        }
+      : answer;
+  } catch (error) {
+    if (!isRefusedAnyhow(error)) {
+      throw error;
+    }
+    const refused = `the node refuses ${METHOD}: ${String(error.details["problem"])}`;
+    return lacksMethod(error) || refusesParameters(error.cause)
+      ? unsupported(rpc, refused)
+      : { unavailable: refused };
+  }
+}
+
+function lacksMethod({ details }: VaultError): boolean {
+  return missingMethod.test(String(details["problem"]));
+}
+
+/** Keeps later simulations from asking this node. */
+function unsupported(rpc: RpcClient, problem: string): Unavailable {
+  unsupportedNodes.set(rpc.node, problem);
+  return { unavailable: problem };
+}
 
 interface SimulatedCall {
   readonly succeeded: boolean;
@@ -56,241 +281,15 @@ interface SimulatedCall {
   readonly message: string | undefined;
 }
 
-/**
- * Simulates with `eth_simulateV1`: the reads, the settlement and the reads again are
- * calls of one block. Callers are exact and have no code; gas and logs are exact, too.
- *
- * @throws EngineUnsupportedError if the node cannot simulate correctly
- */
-export async function runSimulateV1(
-  parameters: SimulationParameters,
-): Promise<EngineResult> {
-  const { vault, route, watched, next, base, offer } = parameters;
-  const gas = offer?.gas ?? parameters.gas ?? next.gasLimit;
-  const { from: reader } = vault.readContext({});
-  const reads = readsOf(watched, NOBODYS_ADDRESS);
-  const readCalls = reads.map(({ target: to, data }) => ({
-    from: reader,
-    to,
-    input: data,
-    gas: numberToHexString(READ_GAS),
-  }));
-  const { data: input, ...settlement } = settlementCall(route);
-  // The gas limits of all calls together must fit into the block's.
-  const gasLimit = gas + READ_GAS * BigInt(2 * reads.length + 1);
-  const answer = await requestSimulation(
-    vault,
-    {
-      blockOverrides: {
-        ...blockOverrides(next),
-        gasLimit: numberToHexString(gasLimit),
-      },
-      stateOverrides: {
-        [NOBODYS_ADDRESS]: { code: lensCode },
-        [GIVING_ADDRESS]: { code: GIVING_CODE, balance: "0x1" },
-      },
-      calls: [
-        ...readCalls,
-        {
-          ...settlement,
-          input,
-          gas: numberToHexString(gas),
-          ...(offer !== undefined && {
-            gasPrice: numberToHexString(offer.gasPrice),
-          }),
-        },
-        ...readCalls,
-        {
-          from: reader,
-          to: GIVING_ADDRESS,
-          input: "0x",
-          gas: numberToHexString(READ_GAS),
-        },
-      ],
-    },
-    base,
-  );
-  const [block, ...more] = parseSimulated(answer, vault.networkName);
-  const settle = block?.calls[reads.length];
-  if (
-    block === undefined ||
-    settle === undefined ||
-    more.length > 0 ||
-    block.calls.length !== 2 * reads.length + 2 ||
-    settle.gasUsed < INTRINSIC_GAS ||
-    (settle.maxUsedGas ?? settle.gasUsed) < settle.gasUsed
-  ) {
-    // One backend of a gateway may have garbled it.
-    throw new EngineUnsupportedError(
-      `${METHOD} answers something else than it should`,
-    );
-  }
-  requireNextBlock(parameters, block);
-  const answersBefore = block.calls.slice(0, reads.length).map(toRead);
-  const answersAfter = block.calls.slice(reads.length + 1, -1).map(toRead);
-  // The contracts may see another block than the answer states.
-  const seen = parseFacts(answersBefore[0], watched.accounts)?.block;
-  if (seen === undefined) {
-    throw unsupported(vault, `${METHOD} does not apply state overrides`);
-  }
-  requireNextBlock(parameters, seen);
-  const failed = settle.succeeded ? undefined : { ...settle, gasGiven: gas };
-  if (failed !== undefined && isOutOfGas(failed) && !usesAllGas(failed)) {
-    // Geth shares 50,000,000 gas among all calls of a request.
-    throw new EngineUnsupportedError(
-      `the node gives ${METHOD} ${failed.gasUsed} gas for settleAll, which uses it up`,
-    );
-  }
-  const { gasUsed, maxUsedGas = beforeRefunds(gasUsed), transfers } = settle;
-  const { number, timestamp, baseFeePerGas = 0n } = next;
-  const given = block.calls.at(-1)?.transfers ?? [];
-  return {
-    answersBefore,
-    answersAfter,
-    feePaid: gasUsed * (offer?.gasPrice ?? 0n),
-    hasAllTransfers: given.some(({ from }) => from === GIVING_ADDRESS),
-    block: { number, timestamp },
-    failed,
-    gasUsed,
-    gasNeeded: maxUsedGas,
-    ...{ transfers, logs: settle.logs },
-    notes: [
-      // Some nodes ignore the base fee of the request.
-      ...(seen.baseFee === baseFeePerGas
-        ? []
-        : [
-            `The node simulates with a base fee of ${seen.baseFee} wei instead of ${baseFeePerGas}: a contract that reads block.basefee can do something else when it is mined.`,
-          ]),
-    ],
-  };
+/** True for a read that ended because the node gave it too little gas. */
+function isStarved(call: SimulatedCall): boolean {
+  return !call.succeeded && isOutOfGas({ ...call, gasGiven: READ_GAS });
 }
 
-/** @returns The answer, not checked. */
-async function requestSimulation(
-  vault: VaultHost,
-  block: object,
-  base: number,
-): Promise<unknown> {
-  const { rpc } = vault;
-  const known = unsupportedNodes.get(rpc.node);
-  if (known !== undefined) {
-    throw new EngineUnsupportedError(known);
-  }
-  const answered = await rpc
-    .withRetries(fewRetries)
-    .requestOrRevert(METHOD, [
-      { blockStateCalls: [block], traceTransfers: true },
-      toBlockId(base),
-    ])
-    .catch((error: unknown) => {
-      if (!isRefusedAnyhow(error)) {
-        throw error;
-      }
-      const problem = String(error.details["problem"]);
-      const refused = `the node refuses ${METHOD}: ${problem}`;
-      throw missingMethod.test(problem) || refusesParameters(error.cause)
-        ? unsupported(vault, refused)
-        : new EngineUnsupportedError(refused, { cause: error });
-    });
-  if ("reverted" in answered) {
-    // The method never reverts: some nodes report "out of gas" this way.
-    const { text } = answered.reverted;
-    throw new EngineUnsupportedError(`${METHOD} as a whole reverts: ${text}`);
-  }
-  return answered.result;
-}
-
-/** Keeps later simulations from asking this node. */
-function unsupported(
-  { rpc }: VaultHost,
-  problem: string,
-): EngineUnsupportedError {
-  unsupportedNodes.set(rpc.node, problem);
-  return new EngineUnsupportedError(problem);
-}
-
-function requireNextBlock(
-  { vault, next }: SimulationParameters,
-  { number, timestamp }: BlockInfo,
-): void {
-  if (number !== next.number || timestamp !== next.timestamp) {
-    throw unsupported(
-      vault,
-      `asked for block ${next.number} at ${next.timestamp}, ${METHOD} executes in block ${number} at ${timestamp}`,
-    );
-  }
-}
-
-/**
- * Traces the settlement: some nodes list payments that fail inside, and none of a contract
- * that destroys itself.
- *
- * @returns Transfers of native currency; undefined if the node does not trace.
- */
-export async function traceNativeTransfers(
-  parameters: SimulationParameters,
-): Promise<readonly Transfer[] | undefined> {
-  const { vault, route, base, next } = parameters;
-  const trace = await traceCall(
-    vault.rpc.withRetries(fewRetries),
-    settlementCall(route),
-    base,
-    "calls",
-    { blockOverrides: blockOverrides(next) },
-  ).catch(fallbackTo(undefined, ({ kind }) => kind === "rpc"));
-  return trace === undefined ? undefined : nativeTransfersOf(trace);
-}
-
-/**
- * Calls the settlement as the transaction would be sent, in the same block.
- *
- * @returns Whether the contract accepts the call, or why not; undefined if the node refuses
- * the call as such, which proves nothing.
- */
-export async function callAsSent(
-  { vault, route, base, next }: SimulationParameters,
-  { gas, gasPrice }: Offer,
-): Promise<CallResult | undefined> {
-  const call = {
-    ...settlementCall(route),
-    gas: numberToHexString(gas),
-    gasPrice: numberToHexString(gasPrice),
-  };
-  const rpc = vault.rpc.withRetries(fewRetries);
-  return await callContract(rpc, call, base, {}, blockOverrides(next)).catch(
-    fallbackTo(undefined, isRefusedAnyhow),
-  );
-}
-
-function blockOverrides({
-  number,
-  timestamp,
-  baseFeePerGas,
-}: NextBlock): Readonly<Record<string, string>> {
-  return {
-    number: numberToHexString(number),
-    time: numberToHexString(timestamp),
-    ...(baseFeePerGas !== undefined && {
-      baseFeePerGas: numberToHexString(baseFeePerGas),
-    }),
-  };
-}
-
-function toRead(call: SimulatedCall): CallResult {
-  const { succeeded, data, message } = call;
-  if (succeeded) {
-    return { data: Buffer.from(data.slice(2), "hex") };
-  }
-  if (isOutOfGas({ ...call, gasGiven: READ_GAS })) {
-    const orElse =
-      message === undefined ? ", or one hits an invalid instruction" : "";
-    throw new EngineUnsupportedError(
-      `the gas that the node gives ${METHOD} does not suffice for the readings${orElse}`,
-    );
-  }
-  return {
-    reverted: invalidOpcode(message ?? "") ?? decodeRevertReason(data),
-  };
+function toResult({ succeeded, data, message }: SimulatedCall): CallResult {
+  return succeeded
+    ? { data: Buffer.from(data.slice(2), "hex") }
+    : { reverted: invalidOpcode(message ?? "") ?? decodeRevertReason(data) };
 }
 
 /** @returns An empty list if the answer has another form. */
@@ -332,9 +331,9 @@ function parseCall(item: unknown, read: ResponseParser): SimulatedCall {
         (hex): hex is string => isHexString(hex, true) && hex !== "0x",
       ) ?? "0x",
     gasUsed: read.quantity(gasUsed),
-    maxUsedGas:
-      maxUsedGas === undefined ? undefined : read.quantity(maxUsedGas),
-    ...{ transfers, logs },
+    maxUsedGas: read.optional(maxUsedGas, (value) => read.quantity(value)),
+    transfers,
+    logs,
     message:
       typeof message === "string" &&
       // Code 3 means a revert.

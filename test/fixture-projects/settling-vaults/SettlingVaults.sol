@@ -425,3 +425,100 @@ contract GivingPurse {
         selfdestruct(payable(address(0xbeef0001)));
     }
 }
+
+/// Stores more if somebody pays for gas.
+contract PricedVault is SettlingVault {
+    mapping(uint256 => uint256) private stored;
+
+    function settleAll() external override {
+        if (tx.gasprice > 0) {
+            for (uint256 i = 0; i < 12; ++i) {
+                stored[i] = tx.gasprice;
+            }
+        }
+        _finish(20, 20);
+    }
+}
+
+/// Refunds the gas of whoever settles.
+contract RebateVault is SettlingVault {
+    function settleAll() external override {
+        _pay(msg.sender, 74_251 * tx.gasprice);
+        _finish(21, 21);
+    }
+}
+
+/// Pays whoever settles in a token, under a condition.
+contract RewardVault is SettlingVault {
+    TestToken private rewardToken;
+    uint256 private reward;
+    bool private needsPrice;
+    bool private needsBaseFee;
+
+    function setReward(
+        TestToken newToken,
+        uint256 amount,
+        bool byPrice,
+        bool byBaseFee
+    ) external {
+        (rewardToken, reward) = (newToken, amount);
+        (needsPrice, needsBaseFee) = (byPrice, byBaseFee);
+    }
+
+    function settleAll() external override {
+        bool isDue = (!needsPrice || tx.gasprice > 0)
+            && (!needsBaseFee || block.basefee > 0);
+        if (reward > 0 && isDue) rewardToken.transfer(msg.sender, reward);
+        _finish(22, 22);
+    }
+}
+
+/// A token whose events have other forms, and which may only pretend to pay.
+contract OddToken {
+    uint256 private topics;
+    bool private moves;
+    bool private isReadable;
+    mapping(address => uint256) private balances;
+
+    constructor(uint256 newTopics, bool newMoves, bool newReadable) {
+        (topics, moves, isReadable) = (newTopics, newMoves, newReadable);
+    }
+
+    function balanceOf(address owner) external view returns (uint256) {
+        require(isReadable, "no balances");
+        return balances[owner];
+    }
+
+    /// Mints, unless the owner has enough.
+    function transfer(address to, uint256 amount) external returns (bool) {
+        if (moves) {
+            if (balances[msg.sender] >= amount) balances[msg.sender] -= amount;
+            balances[to] += amount;
+        }
+        bytes32 name = keccak256("Transfer(address,address,uint256)");
+        bytes32 from = bytes32(uint256(uint160(msg.sender)));
+        bytes32 target = bytes32(uint256(uint160(to)));
+        bytes memory data = topics == 0
+            ? abi.encode(from, target, amount)
+            : topics == 1 ? abi.encode(target, amount) : abi.encode(amount);
+        uint256 count = topics;
+        assembly ("memory-safe") {
+            let start := add(data, 0x20)
+            let size := mload(data)
+            switch count
+            case 0 { log1(start, size, name) }
+            case 1 { log2(start, size, name, from) }
+            default { log3(start, size, name, from, target) }
+        }
+        return true;
+    }
+}
+
+/// Uses up all gas.
+contract WastingVault is SettlingVault {
+    function settleAll() external pure override {
+        assembly {
+            invalid()
+        }
+    }
+}

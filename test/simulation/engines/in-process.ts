@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { toQuantity } from "ethers";
 import type { EdrNetworkUserConfig } from "hardhat/types/config";
 
-import { simulateSettleAll } from "../../../src/simulation/simulate-settle-all.js";
+import { simulateSettleAll } from "../../../src/simulation/simulate.js";
 import { expectVaultError } from "../../helpers/assertions.js";
 import { burnsGas } from "../../helpers/bytecode.js";
 import { fieldsOf } from "../../helpers/fields.js";
@@ -96,11 +96,11 @@ describe("simulateSettleAll in process", () => {
   for (const [settings, says] of [
     [
       {},
-      /uses all of the 16777216 that this network's hardfork allows one transaction \(EIP-7825, from osaka on\)\. If the chain has no such limit, set networks\.local\.hardfork to an older one, for example prague\.$/u,
+      /uses all of the 16777216 that this network allows one transaction \(EIP-7825, from the hardfork osaka on\)\. If the chain has no such limit, raise networks\.local\.transactionGasCap, or simulate with an older hardfork/u,
     ],
     [
       { transactionGasCap: 16_800_000n },
-      /uses all of the 16800000 that networks\.local\.transactionGasCap allows one transaction\. Raise networks\.local\.transactionGasCap\.$/u,
+      /uses all of the 16800000 that networks\.local\.transactionGasCap allows one transaction\. If the chain has no such limit, raise networks\.local\.transactionGasCap/u,
     ],
   ] as const) {
     it(`simulateSettleAll in process names the limit ${says.source.slice(16, 60)}: VAULT_OUT_OF_GAS`, async () => {
@@ -156,22 +156,6 @@ describe("simulateSettleAll in process", () => {
       expect(notes.filter((note) => sawAll.test(note))).to.have.length(count);
     });
   }
-
-  it("simulateSettleAll in process notes that the contract saw all of the balance if the network refuses what the sender would pay for", async () => {
-    const from = NOBODY;
-    await world.send("hardhat_setBalance", from, toQuantity(10n ** 16n));
-    let sent = 0;
-    intercept(async (method, _, answer) => {
-      if (method === "eth_sendTransaction" && ++sent === 2) {
-        throw Object.assign(new Error("too cheap"), { code: -32_000 });
-      }
-      return await answer();
-    });
-    const asked = { from, gas: 1_000_000 };
-    const { status, notes } = await world.vault.simulateSettleAll(asked);
-    expect(status).to.equal("settled");
-    expect(notes.join()).to.match(sawAll);
-  });
 
   it("simulateSettleAll in process lets the contract see all of the balance of a sender with code, which does not pay for gas", async () => {
     const { vault: address } = world.mocks.addresses;

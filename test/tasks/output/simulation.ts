@@ -32,10 +32,9 @@ describe("the screen of a simulation", () => {
       simulationBlocks(
         {
           simulation: { ...simulated, ...simulation },
-          ...{ chainId: 5, base: 11, sender: SENDER, ordersRead: 0 },
+          ...{ chainId: 5, sender: SENDER, ordersRead: 0 },
           ...{ balance: 0n, gasNeeded: null, tokens: new Map() },
-          ...{ route: { from: SENDER, vault: VAULT } },
-          kept: { tokens: [], others: [] },
+          kept: [],
           contracts: [
             { role: "trading", address: VAULT, source: "" },
             { role: "vault", address: VAULT, source: "" },

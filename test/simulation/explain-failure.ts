@@ -1,13 +1,12 @@
 import { expect } from "chai";
 
-import { simulateSettleAll } from "../../src/simulation/simulate-settle-all.js";
+import { simulateSettleAll } from "../../src/simulation/simulate.js";
 import type { Simulation, SimulateSettleAllOptions } from "../../src/types.js";
-import { FACTORY, SETTLER, VAULT } from "../helpers/scripted-contracts.js";
+import { FACTORY, VAULT } from "../helpers/scripted-contracts.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
 import {
   changeCalls,
   changeSettlement,
-  refuse,
   settlementIn,
   simulateOn,
 } from "../helpers/simulate-on.js";
@@ -117,31 +116,6 @@ describe("why a simulation predicts a settlement that reverts", () => {
       reason: "stack overflow by <hidden>\\u{1b}[2J",
     });
   });
-
-  for (const [answer, expected, says] of [
-    [INVALID.message, "VAULT_CALL_REVERTED", /^invalid opcode, as of an asse/u],
-    [
-      "no such method",
-      "VAULT_OUT_OF_GAS",
-      /^out of gas, or an invalid instruction: /u,
-    ],
-  ] as const) {
-    it(`the same call is asked, with its gas on its block, what used up the gas if the node does not say, and the code is ${expected} if it answers "${answer}"`, async () => {
-      const node = new ScriptedNode();
-      changeSettlement(node, { ...failed, gasUsed: "0xea60" });
-      node.on("eth_call", refuse(answer, -32_601));
-      const { code, reason } = await simulateOn(node, {
-        ...{ gas: 60_000, blockNumber: 2 },
-      });
-      expect(code).to.equal(expected);
-      expect(reason).to.match(says);
-      const called = node.asked.filter(({ method }) => method === "eth_call");
-      const call = { from: SETTLER, to: VAULT, data: "0xa015aefe" };
-      expect(called.map(({ params }) => params)).to.deep.equal([
-        [{ ...call, gas: "0xea60" }, "0x2"],
-      ]);
-    });
-  }
 
   it("a reading that hits an invalid instruction is one that fails", async () => {
     const node = new ScriptedNode();

@@ -3,8 +3,8 @@ import { Interface } from "ethers";
 
 import type { Address } from "../../src/protocol/index.js";
 import { parseGuarded } from "../../src/guard/round-guard.js";
-import { simulateSettleAll } from "../../src/simulation/simulate-settle-all.js";
-import { simulateSettlement } from "../../src/simulation/simulate-settlement.js";
+import { simulateSettleAll } from "../../src/simulation/simulate.js";
+import { simulate } from "../../src/simulation/simulate.js";
 import { chooseNextBlock } from "../../src/settlement-call/next-block.js";
 import { vaultError } from "../../src/errors.js";
 import type { Simulation } from "../../src/types.js";
@@ -29,6 +29,7 @@ import { ScriptedNode } from "../helpers/scripted-node.js";
 import {
   FACTS,
   askedOf,
+  changeCalls,
   changeFacts,
   changeSettlement,
   feeIn,
@@ -120,11 +121,13 @@ describe("the status of a simulation", () => {
     const node = documentedNode();
     node.overrides = true;
     node.on("eth_chainId", () => "0x1");
+    // Only contracts have code.
+    node.on("eth_getCode", () => "0x");
     const host = new BareHost(node, documentedContracts, SETTLER);
     const from = { getAddress: () => NOBODY };
     const simulated = await simulateSettleAll(host, { orders: [1, 2], from });
     expect(simulated).to.deep.include({
-      ...{ chainId: 1, base: 1_000, sender: NOBODY, ordersRead: 2 },
+      ...{ chainId: 1, sender: NOBODY, ordersRead: 2 },
       ...{ balance: BALANCE, gasNeeded: null },
       block: { number: 1_000, timestamp: TIME_OF_GENESIS + 1_000 },
     });
@@ -167,7 +170,7 @@ describe("the fee in a simulation", () => {
       }),
     );
     await expectVaultError(
-      simulateSettlement(host, { sender: SETTLER, price }, next),
+      simulate(host, { sender: SETTLER, price }, next),
       "VAULT_FEE_ABOVE_LIMIT",
     );
   });
@@ -178,16 +181,11 @@ describe("the fee in a simulation", () => {
     expect(feeIn(await simulateOn(node))).to.equal(FEE);
   });
 
-  it("the fee is subtracted once from a watched contract that is the sender", async () => {
+  it("no fee is subtracted from a contract that is the sender", async () => {
     const { balances } = await simulateOn(new ScriptedNode(), {
       from: FACTORY,
     });
-    expect(balances).to.deep.equal([
-      {
-        ...{ account: FACTORY, token: "native" },
-        ...{ before: BALANCE, after: BALANCE - FEE },
-      },
-    ]);
+    expect(balances).to.deep.equal([]);
   });
 
   it("no fee is subtracted, with a note, if the node does not know a price", async () => {
@@ -200,34 +198,30 @@ describe("the fee in a simulation", () => {
     const simulation = await simulateOn(node);
     expect(simulation.balances).to.deep.equal([]);
     expect(simulation.notes[0]).to.equal(
-      "The price of gas is not known: no fee is subtracted.",
+      "The price of gas is not known: no fee is subtracted, and the contract saw a price of 0.",
     );
   });
 
   for (const [title, before, after, isTooPoor, left] of [
-    ["has the fee to the wei", FEE, BALANCE, false, BALANCE - FEE],
+    ["charges it", BALANCE, BALANCE - FEE, false, BALANCE - FEE],
+    ["charges nothing", FEE, FEE, false, 0n],
     [
-      "has a wei less than the fee, and is paid by the settlement",
-      ...([FEE - 1n, BALANCE, true, BALANCE] as const),
+      "charges nothing to a sender who lacks a wei",
+      ...([FEE - 1n, FEE - 1n, true, undefined] as const),
     ],
-    [
-      "spends what it needs for the fee",
-      ...([BALANCE, FEE - 1n, true, FEE - 1n] as const),
-    ],
-    ["keeps the fee to the wei", BALANCE, FEE, false, 0n],
   ] as const) {
-    it(`${isTooPoor ? "no fee is subtracted, with a note," : "the fee is subtracted"} if the sender ${title}`, async () => {
+    it(`${isTooPoor ? "no fee is subtracted, with a note," : "the fee is subtracted once"} if the node ${title}`, async () => {
       const node = new ScriptedNode();
       changeFacts(node, {
         before: { [FACTS.senderBalance]: before },
         after: { [FACTS.senderBalance]: after },
       });
       const { balances, notes } = await simulateOn(node);
-      expect(balances[0]).to.include({ account: SETTLER, after: left });
+      expect(balances[0]?.after).to.equal(left);
       expect(notes.filter((note) => note.includes("cannot pay"))).to.deep.equal(
         isTooPoor
           ? [
-              `The sender cannot pay for gas: it has ${FEE - 1n} wei, and the fee is ${FEE} wei. The fee is not subtracted.`,
+              `The sender cannot pay for gas: it has ${FEE - 1n} wei, and the fee is ${FEE} wei. The fee was lent to it, and is not subtracted.`,
             ]
           : [],
       );
@@ -255,97 +249,21 @@ describe("the fee in a simulation", () => {
 });
 
 describe("transfers of a simulation", () => {
-  const trace = (value: string) => ({
-    ...{ type: "CALL", from: VAULT, to: FACTORY, value },
-  });
-  /** The factory, which comes after the sender, gains as many wei. */
-  const gaining = (wei: bigint): ScriptedNode =>
-    nodeWith((node) => {
-      changeFacts(node, { after: { [FACTS.secondBalance]: BALANCE + wei } });
-    });
-  const listed = ({ transfers }: Simulation) =>
-    transfers?.map(({ token, amount }) => [token, amount]) ?? null;
-  const problemIn = ({ notes }: Simulation): string | undefined =>
-    notes.find((note) => note.startsWith("The list of transfers"));
-
-  it("native transfers of a trace are listed before those of tokens if they explain the balances", async () => {
-    const node = new ScriptedNode();
-    changeFacts(node, {
-      after: {
-        [FACTS.secondBalance]: BALANCE + 5n,
-        [FACTS.secondBalance + 2]: BALANCE - 5n,
-      },
-    });
-    node.on("debug_traceCall", () => trace("0x5"));
-    const simulation = await simulateOn(node);
-    expect(listed(simulation)).to.deep.equal([
-      ["native", 5n],
-      [VAULT, 5n],
-    ]);
-    expect(problemIn(simulation)).to.equal(undefined);
-  });
-
   for (const [change, gained] of [
     [5n, "ends with 5 wei more than"],
     [-7n, "ends with 7 wei less than"],
   ] as const) {
-    it(`transfers are those of the logs, with a note that an account ${gained} they give it, if no trace explains it`, async () => {
-      const node = gaining(change);
-      node.on("debug_traceCall", () => trace("0x1"));
-      const simulation = await simulateOn(node);
-      expect(listed(simulation)).to.deep.equal([[VAULT, 5n]]);
-      expect(problemIn(simulation)).to.contain(`${FACTORY} ${gained}`);
-    });
-  }
-
-  it("the trace is of the very call, on the block that the simulation starts from, in the block of the settlement", async () => {
-    const node = gaining(5n);
-    await simulateOn(node, { blockNumber: 2, atTime: "+1h" });
-    const { params = [] } =
-      node.asked.find(({ method }) => method === "debug_traceCall") ?? {};
-    expect(params).to.deep.equal([
-      { from: SETTLER, to: VAULT, data: "0xa015aefe" },
-      "0x2",
-      {
-        tracer: "callTracer",
-        blockOverrides: {
-          number: "0x3",
-          time: `0x${(1_700_003_602).toString(16)}`,
-          baseFeePerGas: "0x7",
-        },
-      },
-    ]);
-  });
-
-  it("no trace is asked for of a settlement that reverts, or whose transfers explain the balances", async () => {
-    const reverting = gaining(5n);
-    reverting.revertsWith = "0x12345678";
-    for (const node of [reverting, new ScriptedNode()]) {
-      await simulateOn(node);
-      expect(node.count("debug_traceCall")).to.equal(0);
-    }
-  });
-
-  const [from, to] = [VAULT, SETTLER].map((each) => each.toLowerCase());
-  const gift = { type: "SELFDESTRUCT", from, to, value: "0x0", calls: [] };
-  for (const [title, listsGifts, traced, expected] of [
-    ["lists what a contract gives away at its end", true, undefined, true],
-    ["omits it, and traces", false, gift, true],
-    ["omits it, and does not trace", false, undefined, false],
-  ] as const) {
-    it(`transfers are ${expected ? "listed" : "null, with a note,"} if the node ${title}`, async () => {
+    it(`transfers are those of the logs, with a note that an account ${gained} they give it`, async () => {
       const node = new ScriptedNode();
-      node.listsGifts = listsGifts;
-      if (traced !== undefined) {
-        node.on("debug_traceCall", () => traced);
-      }
-      const simulation = await simulateOn(node);
-      expect(listed(simulation)).to.deep.equal(expected ? [[VAULT, 5n]] : null);
-      expect(
-        simulation.notes.some((note) =>
-          note.startsWith("Transfers are not listed"),
-        ),
-      ).to.equal(!expected);
+      changeFacts(node, {
+        after: { [FACTS.secondBalance]: BALANCE + change },
+      });
+      const { transfers, notes } = await simulateOn(node);
+      expect(transfers?.map(({ amount }) => amount)).to.deep.equal([5n]);
+      const problem = notes.find((note) =>
+        note.startsWith("The list of transfers"),
+      );
+      expect(problem).to.contain(`${FACTORY} ${gained}`);
     });
   }
 });
@@ -379,34 +297,39 @@ describe("a simulation through a guard", () => {
     }
   });
 
-  const log = {
-    address: TOKEN,
-    topics: [TRANSFER, `0x${word(VAULT)}`, `0x${word(GUARD)}`],
-    data: `0x${word(3n)}`,
-  };
-  const item = { ...log, topics: [...log.topics, `0x${word(7n)}`] };
-  for (const [what, logs, listsGifts, named, forwarded] of [
-    ["a token, which is forwarded", [log], true, /^0x0{38}b1$/iu, 1],
-    ["a token of unknown transfers", [log], false, /^0x0{38}b1$/iu, 1],
-    ["a token and an item, neither", [log, item], true, /, 0x0{38}b1 \(/iu, 0],
-  ] as const) {
-    it(`the first note names what the guard keeps: ${what}`, async () => {
+  it("the first note names the token that the guard keeps, whose balance a second request reads, and a named one is forwarded", async () => {
+    const log = {
+      address: TOKEN,
+      topics: [TRANSFER, `0x${word(VAULT)}`, `0x${word(GUARD)}`],
+      data: `0x${word(3n)}`,
+    };
+    for (const [tokens, isKept] of [
+      [[NOBODY], true],
+      [[NOBODY, TOKEN], false],
+    ] as const) {
       const node = new ScriptedNode();
-      node.listsGifts = listsGifts;
-      changeSettlement(node, { status: "0x1", error: undefined, logs });
-      const { notes } = await simulateGuarded(node, { tokens: [NOBODY] });
-      const [, kept = ""] =
-        /stays in the guard: (.+)\.$/u.exec(notes[0] ?? "") ?? [];
-      expect(kept).to.match(named);
+      // The token answers with the balance; it rises in the second request.
+      changeCalls(node, (place, _call, calls) =>
+        place === 0
+          ? { status: "0x1", error: undefined, logs: [log] }
+          : calls.length === 5 && place === 2
+            ? { returnData: `0x${word(3n)}` }
+            : calls.length === 5 && place === -1
+              ? { returnData: `0x${word(0n)}` }
+              : {},
+      );
+      const { notes } = await simulateGuarded(node, { tokens });
+      expect(
+        /leave tokens in the guard .+: 0x0{38}b1\.$/iu.test(notes[0] ?? ""),
+      ).to.equal(isKept);
+      expect(node.count("eth_simulateV1")).to.equal(isKept ? 2 : 1);
       const { calls } = askedOf(node);
       const { input } = calls[settlementIn(calls)] ?? {};
       expect(parseGuarded(GUARD, String(input))?.guard.tokens).to.have.length(
-        forwarded,
+        tokens.length,
       );
-      // Also a token that is watched for another reason.
-      expect(calls.map(({ to }) => to)).to.include(NOBODY);
-    });
-  }
+    }
+  });
 
   const refusal = { code: 3, message: "execution reverted", data: NOT_SETTLED };
   const refuses = (error: object) => (node: ScriptedNode) =>
@@ -423,16 +346,6 @@ describe("a simulation through a guard", () => {
         ...{ code: -32_015, message: "by the guard" },
         data: silent.encodeErrorResult("VaultReverted", ["0x"]),
       }),
-    ],
-    [
-      "call as the transaction alone",
-      "VAULT_WOULD_NOT_SETTLE",
-      (node: ScriptedNode) => {
-        changeSettlement(node, { status: "0x1", error: undefined });
-        node.on("eth_call", () => {
-          throw Object.assign(new Error(refusal.message), refusal);
-        });
-      },
     ],
   ] as const) {
     it(`the reason is the contract's own if a guard refuses the ${title}`, async () => {

@@ -1,0 +1,238 @@
+import { noCode } from "../client/codec.js";
+import { checksumAddress, withAddress } from "../client/inputs.js";
+import { fallbackTo, vaultError } from "../errors.js";
+import { contractsNaming } from "./kept-tokens.js";
+import type { VaultHost } from "../host.js";
+import type { Address } from "../protocol/index.js";
+import type { PinnedBlock } from "../rpc/block-id.js";
+import type { BlockInfo } from "../rpc/blocks.js";
+import type { CallResult } from "../rpc/calls.js";
+import { resolveFees } from "../settlement-call/fees.js";
+import { findRoute } from "../settlement-call/guarded.js";
+import { chooseNextBlock } from "../settlement-call/next-block.js";
+import type { ChosenNextBlock } from "../settlement-call/next-block.js";
+import { roundOf } from "./compare-readings.js";
+import { alreadySettled, countOrders, describe } from "./describe.js";
+import type { Attempt, Engine, Run, Watched } from "./engines/engine.js";
+import { simulateOnFork } from "./engines/fork.js";
+import { simulateInProcess } from "./engines/in-process.js";
+import { simulateOnNode } from "./engines/simulate-v1.js";
+import { parseOptions } from "./options.js";
+import type { SimulateSettleAllOptions, SimulationRequest } from "./options.js";
+import type { Simulation, SimulationEngine } from "./types.js";
+import {
+  accountIn,
+  balanceCall,
+  decodeState,
+  findContracts,
+  makeWatchList,
+} from "./watch-list.js";
+import type { KnownContract } from "./watch-list.js";
+
+export interface Simulated {
+  readonly simulation: Simulation;
+  readonly chainId: number;
+  readonly sender: Address;
+  /** Contracts whose balances were read. */
+  readonly contracts: readonly KnownContract[];
+  readonly ordersRead: number;
+  /** Sender's balance before, in wei. */
+  readonly balance: bigint;
+  /** Gas used before refunds, or an upper bound of it; null if nothing was executed. */
+  readonly gasNeeded: bigint | null;
+  /** Tokens that stay in the guard, from which nobody can take them. */
+  readonly kept: readonly Address[];
+}
+
+/** A simulation, and the block that it started from. */
+export interface SimulatedFrom extends Simulated {
+  readonly block: BlockInfo;
+  readonly pin: PinnedBlock;
+}
+
+/**
+ * @see HardhatVault.simulateSettleAll
+ *
+ * @param findSender Finds the account that settles if the options name none.
+ */
+export async function simulateSettleAll(
+  vault: VaultHost,
+  given: SimulateSettleAllOptions,
+  findSender?: () => Promise<string>,
+): Promise<SimulatedFrom> {
+  const options = await withAddress(given);
+  const asked = parseOptions(vault, options);
+  const client = vault.withOptions(options);
+  const [sender, next] = await Promise.all([
+    asked.sender ?? findSender?.() ?? client.defaultSender(),
+    chooseNextBlock(client, options.blockNumber, options.atTime),
+  ]);
+  const simulated = await simulate(client, { ...asked, sender }, next);
+  const { number, timestamp, hash } = next.latest;
+  return {
+    ...simulated,
+    block: { number, timestamp },
+    pin: { number, hash },
+  };
+}
+
+/**
+ * Simulates a settlement once, as it would be sent.
+ *
+ * @param next The block that it would be in.
+ * @throws VaultError VAULT_ENGINE_UNAVAILABLE if no engine can
+ */
+export async function simulate(
+  vault: VaultHost,
+  request: SimulationRequest,
+  next: ChosenNextBlock,
+): Promise<Simulated> {
+  const { networkName } = vault;
+  const [contracts, vaultContract, attempt] = await Promise.all([
+    findContracts(vault),
+    vault.addressOf("vault", "settleAll"),
+    attemptOf(vault, request, next),
+  ]);
+  const { from: sender, guard } = attempt.route;
+  const tokens = [...(request.tokens ?? []), ...(guard?.tokens ?? [])];
+  const watched = makeWatchList(networkName, contracts, sender, {
+    ...request,
+    tokens: [...new Set(tokens)],
+  });
+  const engines = enginesFor(vault, request);
+  const run = await runFirst(vault, engines, attempt, watched);
+  // A reading that fails is an error in its place; a token without a balance throws.
+  const before = decodeState(vault, watched, run.before, run.lent);
+  const after = decodeState(vault, watched, run.after, run.lent - run.feePaid);
+  if (!accountIn(before, vaultContract.address).hasCode) {
+    // Its code is known from the readings, without a request of its own. A call to an
+    // address without code succeeds, and would pass for a settlement.
+    throw noCode("vault", vaultContract, networkName, next.latest.number);
+  }
+  // The round before is read with the settlement in one request, so a settled round is
+  // noticed only after it.
+  const isExecuted = roundOf(before)?.settled !== true;
+  const kept = isExecuted ? await findKept(vault, attempt, run) : [];
+  const ordersRead = countOrders(before.readings);
+  const unread = watched.orderIDs.length - ordersRead;
+  return {
+    chainId: before.block.chainId,
+    sender,
+    contracts,
+    ordersRead,
+    balance: accountIn(before, sender).balance,
+    gasNeeded: isExecuted ? run.gasNeeded : null,
+    kept,
+    simulation: isExecuted
+      ? await describe(vault, { attempt, run, before, after, kept, unread })
+      : alreadySettled(run.engine, guard),
+  };
+}
+
+/** The transaction as it would be sent, with what it does not say for itself. */
+async function attemptOf(
+  vault: VaultHost,
+  request: SimulationRequest,
+  next: ChosenNextBlock,
+): Promise<Attempt & { readonly route: { readonly from: Address } }> {
+  const { networkConfig } = vault.connection;
+  const from = checksumAddress(request.sender);
+  const { tokens } = request;
+  const [route, price] = await Promise.all([
+    request.route ?? findRoute(vault, from, next.latest, { tokens }),
+    (request.price ?? resolveFees(vault.rpc, networkConfig, next)).catch(
+      fallbackTo(undefined, ({ kind }) => kind === "rpc"),
+    ),
+  ]);
+  const given =
+    request.gas ??
+    (networkConfig.gas === "auto" ? undefined : networkConfig.gas);
+  return {
+    route: { ...route, from },
+    gas: given ?? next.gasLimit,
+    isGasGiven: given !== undefined,
+    gasPrice: price?.current,
+    next,
+    hardfork: request.hardfork,
+  };
+}
+
+const runners: Readonly<Record<SimulationEngine, Engine>> = {
+  simulateV1: simulateOnNode,
+  fork: simulateOnFork,
+  "in-process": simulateInProcess,
+};
+
+/** Engines to try, in this order: the chain's own EVM before that of a fork. */
+function enginesFor(
+  { connection }: VaultHost,
+  { engine, hardfork }: SimulationRequest,
+): readonly SimulationEngine[] {
+  if (connection.networkConfig.type !== "http") {
+    return ["in-process"];
+  }
+  if (engine !== undefined) {
+    return [engine];
+  }
+  return hardfork === undefined ? ["simulateV1", "fork"] : ["fork"];
+}
+
+/** @throws VaultError VAULT_ENGINE_UNAVAILABLE if none of the engines can */
+async function runFirst(
+  vault: VaultHost,
+  engines: readonly SimulationEngine[],
+  attempt: Attempt,
+  watched: Watched,
+): Promise<Run> {
+  const problems: string[] = [];
+  for (const engine of engines) {
+    const run = await runners[engine](vault, attempt, watched);
+    if (!("unavailable" in run)) {
+      return run;
+    }
+    problems.push(
+      engines.length === 1 ? run.unavailable : `${engine}: ${run.unavailable}`,
+    );
+  }
+  throw vaultError("VAULT_ENGINE_UNAVAILABLE", {
+    engine: engines.join(" or "),
+    network: vault.networkName,
+    problem: problems.join("; "),
+  });
+}
+
+/**
+ * Finds the tokens that stay in the guard. Events alone prove nothing: if one of a token
+ * that the guard does not forward names the guard, its balance is read before and after.
+ */
+async function findKept(
+  vault: VaultHost,
+  attempt: Attempt,
+  { engine, failed, logs }: Run,
+): Promise<readonly Address[]> {
+  const { from, guard } = attempt.route;
+  if (guard === undefined || failed !== undefined) {
+    return [];
+  }
+  const suspects = contractsNaming(guard.address, logs).filter(
+    (token) => token !== guard.address && !guard.tokens.includes(token),
+  );
+  if (suspects.length === 0) {
+    return [];
+  }
+  const { before, after } = await runFirst(vault, [engine], attempt, {
+    accounts: [checksumAddress(from)],
+    reads: suspects.map((token) => balanceCall(token, guard.address)),
+  });
+  const balanceIn = (answer: CallResult | undefined): bigint | undefined =>
+    answer !== undefined && "data" in answer && answer.data.length === 32
+      ? BigInt(`0x${answer.data.toString("hex")}`)
+      : undefined;
+  return suspects.filter((_, index) => {
+    // The first answer is that of the lens.
+    const [held = 0n, left = 0n] = [before, after].map((answers) =>
+      balanceIn(answers[index + 1]),
+    );
+    return left > held;
+  });
+}

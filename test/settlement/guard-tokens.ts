@@ -1,0 +1,218 @@
+import { expect } from "chai";
+import { Wallet } from "ethers";
+import type { Contract } from "ethers";
+
+import type { Settlement } from "../../src/types.js";
+import { deployTestGuard } from "../helpers/guard.js";
+import { startKeeper } from "../helpers/keeper-on-node.js";
+import type { KeeperWithNode } from "../helpers/keeper-on-node.js";
+import { deploy, deploySettlingVault } from "../helpers/settling-vaults.js";
+import { mined } from "../helpers/transactions.js";
+import { devKey } from "../helpers/world.js";
+
+const SEND = { method: "eth_sendRawTransaction", occurrence: 0 };
+const REWARD = 1_000n;
+
+describe("the tokens that a vault pays through a guard", () => {
+  let keeper: KeeperWithNode;
+  let guard: string;
+  let back: () => Promise<void>;
+
+  before(async () => {
+    keeper = await startKeeper();
+    const { chain, settler } = keeper;
+    guard = await deployTestGuard(
+      new Wallet(devKey(3), chain.provider),
+      settler,
+    );
+    back = await chain.checkpoint();
+  });
+  after(async () => {
+    await keeper.close();
+  });
+  beforeEach(async () => {
+    await back();
+    keeper.server.reset();
+    await keeper.removeJournals();
+  });
+
+  /** A vault that pays a reward, with the guard on the way, and another token. */
+  const open = async () => {
+    const deployer = await keeper.chain.provider.getSigner(4);
+    const deployed = await deploySettlingVault(deployer, "RewardVault");
+    const { contract, contracts, token } = deployed;
+    const vault = await keeper.connect({ vault: { contracts, guard } });
+    const setReward = async (
+      paid: Contract,
+      amount = REWARD,
+      byPrice = false,
+      byBaseFee = false,
+    ): Promise<void> => {
+      const set = contract.getFunction("setReward");
+      await mined(await set.send(paid, amount, byPrice, byBaseFee));
+    };
+    const deployToken = async (
+      name: string,
+      ...args: readonly unknown[]
+    ): Promise<Contract> => {
+      const other = await deploy(deployer, name, ...args);
+      if (name === "TestToken") {
+        const mint = other.getFunction("mint");
+        await mined(await mint.send(contract, 1_000_000n));
+      }
+      return other;
+    };
+    const settle = async (tokens?: readonly string[]): Promise<Settlement> =>
+      await vault.settleAll({ pollingInterval: 20, tokens });
+    return { contracts, token, setReward, deployToken, settle };
+  };
+  const kept = async (token: Contract): Promise<unknown> =>
+    await token.getFunction("balanceOf").staticCall(guard);
+  const beforeSending = (act: () => Promise<unknown>): void => {
+    keeper.server.before(SEND, async () => {
+      await act();
+    });
+  };
+  const expectRefused = async (
+    { status, code, reason, hash }: Settlement,
+    token: Contract,
+  ): Promise<void> => {
+    expect({ status, code, hash }).to.deep.equal({
+      ...{ status: "refused", code: "VAULT_GUARD_KEEPS_TOKENS", hash: null },
+    });
+    expect(reason).to.contain(await token.getAddress());
+  };
+  const expectKept = async (
+    { status, code, reason, hash }: Settlement,
+    token: Contract,
+  ): Promise<void> => {
+    expect({ status, code }, String(reason)).to.deep.equal({
+      ...{ status: "settled", code: "VAULT_GUARD_KEEPS_TOKENS" },
+    });
+    expect(hash).to.be.a("string");
+    expect(reason).to.contain(await token.getAddress());
+    expect(await kept(token)).to.equal(REWARD);
+  };
+  const expectForwarded = async (
+    { status, code, reason }: Settlement,
+    token: Contract,
+  ): Promise<void> => {
+    expect({ status, code }, String(reason)).to.deep.equal({
+      ...{ status: "settled", code: null },
+    });
+    expect(await kept(token)).to.equal(0n);
+    const balanceOf = token.getFunction("balanceOf");
+    expect(await balanceOf.staticCall(keeper.settler)).to.equal(REWARD);
+  };
+
+  it("settleAll refuses a reward that is paid if somebody pays for gas, and forwards it if it is named", async () => {
+    const { token, setReward, settle } = await open();
+    await setReward(token, REWARD, true);
+    await expectRefused(await settle(), token);
+    await expectForwarded(await settle([await token.getAddress()]), token);
+  });
+
+  it("the refusal has the line to write, which settleAll then accepts", async () => {
+    const { token, setReward, settle } = await open();
+    await setReward(token);
+    const { reason } = await settle();
+    const paid = await token.getAddress();
+    expect(reason).to.contain(`set networks.live.vault.tokens to ["${paid}"]`);
+    expect(reason).to.contain(`tokens: ["${paid}"]`);
+  });
+
+  it("settleAll says that a reward stayed, if it is paid by the base fee that the node's simulation ignores", async () => {
+    const { token, setReward, settle } = await open();
+    await setReward(token, REWARD, false, true);
+    await expectKept(await settle(), token);
+  });
+
+  it("settleAll forwards such a reward if it is named", async () => {
+    const { token, setReward, settle } = await open();
+    await setReward(token, REWARD, false, true);
+    await expectForwarded(await settle([await token.getAddress()]), token);
+  });
+
+  it("settleAll says that a reward stayed, if it is raised from nothing between simulation and block, and makes no request more", async () => {
+    const { token, setReward, settle } = await open();
+    beforeSending(async () => {
+      await setReward(token);
+    });
+    await expectKept(await settle(), token);
+    // How often it waits is chance.
+    const waiting = /Receipt$|^eth_blockNumber$|^eth_getBlockByNumber$/u;
+    const asked = (): readonly string[] =>
+      keeper.server.requests
+        .map(({ method }) => method)
+        .filter((method) => !waiting.test(method));
+    const withReward = asked();
+    await back();
+    keeper.server.reset();
+    await keeper.removeJournals();
+    const other = await open();
+    beforeSending(async () => {
+      await other.setReward(other.token);
+    });
+    const named = await other.settle([await other.token.getAddress()]);
+    await expectForwarded(named, other.token);
+    expect(withReward).to.deep.equal(asked());
+  });
+
+  it("settleAll says that a reward stayed, if another token is paid than simulated", async () => {
+    const { token, setReward, deployToken, settle } = await open();
+    const other = await deployToken("TestToken");
+    await setReward(token);
+    beforeSending(async () => {
+      await setReward(other);
+    });
+    await expectKept(await settle([await token.getAddress()]), other);
+  });
+
+  for (const topics of [0, 1, 2]) {
+    it(`settleAll refuses a token whose Transfer has ${topics} indexed arguments, and forwards it if it is named`, async () => {
+      const { setReward, deployToken, settle } = await open();
+      const odd = await deployToken("OddToken", topics, true, true);
+      await setReward(odd);
+      await expectRefused(await settle(), odd);
+      await expectForwarded(await settle([await odd.getAddress()]), odd);
+    });
+
+    it(`settleAll says that a token stayed whose Transfer has ${topics} indexed arguments, if the simulation did not pay it`, async () => {
+      const { setReward, deployToken, settle } = await open();
+      const odd = await deployToken("OddToken", topics, true, true);
+      beforeSending(async () => {
+        await setReward(odd);
+      });
+      await expectKept(await settle(), odd);
+    });
+  }
+
+  for (const [what, readable] of [
+    ["does not change the balance", true],
+    ["is of a contract whose balances cannot be read", false],
+  ] as const) {
+    it(`settleAll settles if an event only looks like a transfer to the guard, and ${what}`, async () => {
+      const { setReward, deployToken, settle } = await open();
+      const fake = await deployToken("OddToken", 2, false, readable);
+      await setReward(fake);
+      const { status, code, reason } = await settle();
+      expect({ status, code, reason }).to.deep.equal({
+        ...{ status: "settled", code: null, reason: null },
+      });
+    });
+  }
+
+  it("settleAll forwards the tokens of the network's settings, and those of the option in their place", async () => {
+    const first = await open();
+    const { contracts } = first;
+    const tokens = [await first.token.getAddress()];
+    const vault = await keeper.connect({ vault: { contracts, guard, tokens } });
+    await first.setReward(first.token);
+    const none = await vault.settleAll({ tokens: [], pollingInterval: 20 });
+    await expectRefused(none, first.token);
+    await expectForwarded(
+      await vault.settleAll({ pollingInterval: 20 }),
+      first.token,
+    );
+  });
+});
