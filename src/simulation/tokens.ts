@@ -10,7 +10,7 @@ import { asRecord } from "../json.js";
 import type { Address } from "../protocol/index.js";
 import type { PinnedBlock } from "../rpc/block-id.js";
 import { callContract } from "../rpc/calls.js";
-import { requireSameBranch, takesHashes } from "../rpc/pinned-block.js";
+import { readOnBranch } from "../rpc/pinned-block.js";
 import { framesOf } from "../rpc/traces.js";
 import type { TokenDescription, Transfer } from "./types.js";
 
@@ -142,11 +142,13 @@ export async function describeTokens(
     return [address, found] as const;
   };
   const addresses = new Set(tokens.filter((address) => address !== NATIVE));
-  const described = await Promise.all([...addresses].map(describe));
-  if (addresses.size > 0 && !takesHashes(vault.rpc)) {
-    await requireSameBranch(vault.rpc, block);
-  }
-  return new Map(described);
+  return addresses.size === 0
+    ? new Map()
+    : await readOnBranch(
+        vault.rpc,
+        block,
+        async () => new Map(await Promise.all([...addresses].map(describe))),
+      );
 }
 
 /** Some old tokens return bytes32 instead of a string. */

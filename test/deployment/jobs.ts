@@ -98,7 +98,8 @@ async function openStage(
       return fieldsOf(JSON.parse(stdout.trimEnd().split("\n").at(-1) ?? ""));
     },
     guardedBy: async (guard: string) => {
-      const settings = { vault: { contracts, guard } };
+      const tokens = [String(instance.Token)];
+      const settings = { vault: { contracts, guard, tokens } };
       const guarded = await hreOnLive(url, settings, folder);
       return (await guarded.network.create("live")).vault;
     },
