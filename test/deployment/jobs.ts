@@ -98,7 +98,7 @@ async function openStage(
       return fieldsOf(JSON.parse(stdout.trimEnd().split("\n").at(-1) ?? ""));
     },
     guardedBy: async (guard: string) => {
-      const tokens = [String(instance.Token)];
+      const tokens = [instance.Token];
       const settings = { vault: { contracts, guard, tokens } };
       const guarded = await hreOnLive(url, settings, folder);
       return (await guarded.network.create("live")).vault;
