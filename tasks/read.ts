@@ -9,7 +9,9 @@ import {
 } from "../src/client/snapshot.js";
 import type { LocatedCall, Together } from "../src/client/snapshot.js";
 import type { Context } from "../src/client/reader.js";
-import { getNextTime } from "../src/rpc/blocks.js";
+import { getNextBlock } from "../src/rpc/blocks.js";
+import type { BlockInfo } from "../src/rpc/blocks.js";
+import { maxHeadAge } from "../src/settlement/head-age.js";
 import { vaultError } from "../src/errors.js";
 import { asRecord } from "../src/json.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
@@ -63,29 +65,21 @@ export function createReadAction(
             await locate(context, encodeCall(query.operation, query.args)),
         ),
       );
-      const isHead = context.block === "latest";
-      const reading =
-        known === undefined
-          ? readAtOneBlock(context, located)
-          : readAt(context, known.pin, located).then((found) => ({
-              ...known.envelope,
-              ...found,
-            }));
-      const [{ values: results, chainId, block: at }, clock = 0] =
-        await Promise.all([
-          reading,
-          // A round ends by the clock, though the newest block may be old.
-          operation === "getLatestRoundInfo" && isHead
-            ? getNextTime(
-                vault.rpc,
-                reading.then(({ block: newest }) => newest),
-              )
-            : undefined,
-        ]);
+      const {
+        values: results,
+        chainId,
+        block: at,
+      } = known === undefined
+        ? await readAtOneBlock(context, located)
+        : {
+            ...known.envelope,
+            ...(await readAt(context, known.pin, located)),
+          };
       const envelope = { network: vault.networkName, chainId, block: at };
-      const { timestamp } = envelope.block;
-      const chainTime = Math.max(timestamp, clock);
-      const age = chainTime - timestamp;
+      const { chainTime, note } =
+        operation === "getLatestRoundInfo" && context.block === "latest"
+          ? await clockOf(vault, at)
+          : { chainTime: at.timestamp };
       const shown = results.map((value) => hideInOrder(vault, value));
       const places: Record<string, unknown> = {};
       queries.forEach(({ path }, index) => {
@@ -108,13 +102,7 @@ export function createReadAction(
             })),
             { ...vault.settings, chainTime, raw },
           ),
-          notes(
-            age >= OLD_SECONDS &&
-              toned(
-                "warn",
-                `The newest block is ${age} s old. Times are counted from the time that the next block would have.`,
-              ),
-          ),
+          notes(note !== undefined && toned("warn", note)),
         ],
       };
     },
@@ -130,6 +118,28 @@ function inTokensOf(
     throw vaultError("VAULT_TOKEN_DECIMALS_NOT_CONFIGURED", { where, network });
   }
   return scaledBy(settings.tokenDecimals);
+}
+
+/** The time that a round's end is counted from, with a note if the newest block is old. */
+async function clockOf(
+  vault: HardhatVault,
+  { timestamp }: BlockInfo,
+): Promise<{ readonly chainTime: number; readonly note?: string }> {
+  const makesOnDemand = maxHeadAge(vault) === undefined;
+  const chainTime = makesOnDemand
+    ? (await getNextBlock(vault.rpc)).next.timestamp
+    : timestamp;
+  const now = makesOnDemand ? chainTime : Math.floor(Date.now() / 1_000);
+  const age = now - timestamp;
+  const source = makesOnDemand
+    ? "the time that the next block would have"
+    : "its time";
+  return {
+    chainTime,
+    ...(age >= OLD_SECONDS && {
+      note: `The newest block is ${age} s old. Times are counted from ${source}.`,
+    }),
+  };
 }
 
 /** One call is of one block by itself; a block that is named is read by its hash. */

@@ -129,32 +129,19 @@ export async function getGenesisHash(rpc: RpcClient): Promise<string> {
 export async function getNextBlock(
   rpc: RpcClient,
 ): Promise<{ latest: Block; next: NextBlock }> {
-  const { latest, made } = await readNext(rpc, getBlock(rpc));
+  const { latest, made } = await readNext(rpc);
   const { hash: _, ...gas } = latest;
   return { latest, next: { ...gas, number: latest.number + 1, ...made } };
-}
-
-/**
- * The time of {@link getNextBlock}.
- *
- * @param newest The newest block, which the caller is reading.
- */
-export async function getNextTime(
-  rpc: RpcClient,
-  newest: Promise<BlockInfo>,
-): Promise<number> {
-  return (await readNext(rpc, newest)).made.timestamp;
 }
 
 type MadeNext = Pick<NextBlock, "timestamp"> &
   Partial<Pick<NextBlock, "baseFeePerGas">>;
 
-async function readNext<Newest extends BlockInfo>(
+async function readNext(
   rpc: RpcClient,
-  newest: Promise<Newest>,
-): Promise<{ latest: Newest; made: MadeNext }> {
+): Promise<{ latest: Block; made: MadeNext }> {
   const [latest, pending] = await Promise.all([
-    newest,
+    getBlock(rpc),
     // The pending block is optional.
     findBlock(rpc, "pending").catch(fallbackTo<FoundBlock>({})),
   ]);

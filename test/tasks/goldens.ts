@@ -100,7 +100,8 @@ describe("what a person sees of each task", () => {
     const localhost = httpNetwork(anvil.url, {
       // So that costs do not depend on the gas of the mocks.
       gasPrice: 0,
-      vault: { tokenDecimals: 18 },
+      // Its clock is not that of this machine.
+      vault: { tokenDecimals: 18, maxHeadAge: false },
     });
     const hre = await createTestHre(
       { networks: { localhost } },

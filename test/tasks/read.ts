@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { toQuantity } from "ethers";
 
+import { useWallClock } from "../helpers/deadlines.js";
 import { distinctState } from "../helpers/distinct-state.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { hreOnLive, httpNetwork } from "../helpers/hre.js";
@@ -14,6 +15,7 @@ import { DEV_KEYS } from "../helpers/world.js";
 
 // What a reading shows: goldens.ts and output/readings.ts.
 describe("read tasks", () => {
+  const clock = useWallClock();
   const tasks = useTasks({
     overrides: distinctState,
     networks: (url, { addresses: contracts }) => {
@@ -61,12 +63,14 @@ describe("read tasks", () => {
     }
   });
 
-  for (const [typed, seconds, isNoted, end] of [
-    ["round", 59, false, "in 6s"],
-    ["round", 60, true, "in 5s"],
-    ["round --block 5", 60, false, "in 1m 5s"],
+  for (const [typed, maxHeadAge, seconds, isNoted, end] of [
+    ["round", false, 59, false, "in 6s"],
+    ["round", false, 60, true, "in 5s"],
+    ["round --block 5", false, 60, false, "in 1m 5s"],
+    ["round", 300, 59, false, "in 1m 5s"],
+    ["round", 300, 60, true, "in 1m 5s"],
   ] as const) {
-    it(`vault ${typed} ${isNoted ? "notes" : "does not note"} that the next block would come ${seconds} s after the newest one, and shows the end ${end}`, async () => {
+    it(`vault ${typed} with maxHeadAge ${maxHeadAge} ${isNoted ? "notes" : "does not note"} that the newest block is ${seconds} s old, and shows the end ${end}${maxHeadAge === false ? "" : ", in one request"}`, async () => {
       const node = new ScriptedNode();
       const latest = fieldsOf(
         await node.answerTo("eth_getBlockByNumber", ["latest", false]),
@@ -80,12 +84,18 @@ describe("read tasks", () => {
         block === "pending" ? pending : await answer(),
       );
       const server = await startRpcServer({ handler: handlerOf(node) });
-      const vault = { contracts: { vaultFactory: FACTORY } };
+      clock.stoppedAt = (now + seconds) * 1_000;
+      const vault = { contracts: { vaultFactory: FACTORY }, maxHeadAge };
       const { stdout } = await runTyped(
         await hreOnLive(server.url, { vault }),
         typed,
       );
       await server.stop();
+      if (maxHeadAge !== false) {
+        expect(node.asked.map(({ method }) => method)).to.deep.equal([
+          "eth_call",
+        ]);
+      }
       expect(stdout).to.include(end);
       expect(stdout.includes(`newest block is ${seconds} s old`)).to.equal(
         isNoted,
