@@ -55,3 +55,12 @@ export function isInProcess(vault: VaultClient): vault is VaultHost {
     hasHost(vault) && vault.connection.networkConfig.type === "edr-simulated"
   );
 }
+
+/** Most gas of a transaction; undefined if the configuration sets none. */
+export function configuredGasCap({
+  connection: { networkConfig },
+}: VaultHost): bigint | undefined {
+  const cap =
+    networkConfig.type === "edr-simulated" && networkConfig.transactionGasCap;
+  return typeof cap === "bigint" ? cap : undefined;
+}

@@ -1,3 +1,4 @@
+import { min } from "@nomicfoundation/hardhat-utils/bigint";
 import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
 import { ZeroAddress } from "ethers";
@@ -16,7 +17,7 @@ import { waitForReceipt } from "../rpc/transactions.js";
 import type { Receipt } from "../rpc/transactions.js";
 import { call, mockInterfaces } from "./mock-contracts.js";
 import type { ScriptCall } from "./mock-contracts.js";
-import { hasHost, isInProcess } from "../host.js";
+import { configuredGasCap, hasHost, isInProcess } from "../host.js";
 import type { MockAddresses } from "./deployed-mocks.js";
 
 /** A transaction that deploys a mock (without `to`) or runs a script. */
@@ -84,8 +85,8 @@ function scriptFailed({ network }: RpcClient, problem: string): VaultError {
   });
 }
 
-/** Storing an order takes some 300,000 gas; a transaction has 16.7 million. */
-const CALLS_PER_TRANSACTION = 40;
+/** Storing an order takes some 300,000 gas. */
+const GAS_PER_CALL = 400_000n;
 
 /**
  * Makes calls in order; the mock that runs a script can call the others. In process it
@@ -96,13 +97,19 @@ export async function sendScript(
   addresses: MockAddresses,
   script: readonly ScriptCall[],
 ): Promise<void> {
-  const starts = [...script.keys()].filter(
-    (n) => n % CALLS_PER_TRANSACTION === 0,
-  );
+  const size = Math.max(1, Number(gasOf(vault) / GAS_PER_CALL));
+  const starts = [...script.keys()].filter((n) => n % size === 0);
   const batches = starts.map((start) =>
-    encodeBatch(addresses, script.slice(start, start + CALLS_PER_TRANSACTION)),
+    encodeBatch(addresses, script.slice(start, start + size)),
   );
   await (isInProcess(vault) ? writeEffects : sendToMocks)(vault, batches);
+}
+
+/** Gas that one transaction of a script may have. */
+function gasOf(vault: VaultClient): bigint {
+  return isInProcess(vault)
+    ? min(configuredGasCap(vault) ?? TRANSACTION_GAS_CAP, TRANSACTION_GAS_CAP)
+    : TRANSACTION_GAS_CAP;
 }
 
 /**
@@ -115,7 +122,7 @@ async function writeEffects(
 ): Promise<void> {
   const { rpc } = vault;
   for (const { to, data } of transactions) {
-    const gas = numberToHexString(TRANSACTION_GAS_CAP);
+    const gas = numberToHexString(gasOf(vault));
     const request = { from: ZeroAddress, to, data, gas };
     const { codes, writes } = effectsOf(
       await traceCall(rpc, request, "latest", "changes"),

@@ -56,6 +56,30 @@ describe("places of the mocks", () => {
   });
 
   describe("in process", () => {
+    for (const transactionGasCap of [16_000_000n, 3_000_000n]) {
+      it(`hold the whole scenario on a network whose transactions have at most ${transactionGasCap} gas`, async () => {
+        const low = await createTestHre({
+          networks: { low: { type: "edr-simulated", transactionGasCap } },
+        });
+        const other = await low.network.create("low");
+        const scenario = "extremes";
+        await other.vault.deployMocks({ scenario });
+        await vault.deployMocks({ scenario });
+        const [there, here] = await Promise.all(
+          [other.vault, vault].map(async (each) => {
+            const { pools, volume } = await each.snapshot();
+            const orders = [];
+            for await (const order of each.orders()) {
+              orders.push(order.orderID);
+            }
+            return { pools, volume, orders };
+          }),
+        );
+        expect(there).to.deep.equal(here);
+        await other.close();
+      });
+    }
+
     it("are fixed addresses, which the vault of the connection reads", async () => {
       const mocks = await vault.deployMocks();
       expect(mocks.addresses).to.deep.equal(inProcessMockAddresses);

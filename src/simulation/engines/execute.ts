@@ -3,6 +3,7 @@ import { max } from "@nomicfoundation/hardhat-utils/bigint";
 import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
 import { encodeReadCalls, lensCode, readsIn } from "../../client/lens/lens.js";
+import { configuredGasCap } from "../../host.js";
 import type { VaultHost } from "../../host.js";
 import { assertInvariant, vaultError } from "../../errors.js";
 import type { VaultError } from "../../errors.js";
@@ -118,15 +119,6 @@ async function setBalance(
   wei: bigint,
 ): Promise<void> {
   await rpc.request("hardhat_setBalance", [account, numberToHexString(wei)]);
-}
-
-/** @returns Undefined if the configuration sets none. */
-function configuredGasCap({
-  connection: { networkConfig },
-}: VaultHost): bigint | undefined {
-  const cap =
-    networkConfig.type === "edr-simulated" && networkConfig.transactionGasCap;
-  return typeof cap === "bigint" ? cap : undefined;
 }
 
 /** Error texts of Hardhat's simulator for a failure without a revert. */
