@@ -325,8 +325,7 @@ const errors = {
     },
     VAULT_ARCHIVE_NODE_NEEDED: {
       text: "Network {network} has block {block}, but not the state of the chain at that block: {problem}",
-      fix: "Use an archive node, or a newer block.{hint}",
-      cli: "Use an archive node, or a newer block.{cliHint}",
+      fix: "Use an archive node, or a newer block.",
     },
     VAULT_REORGED: {
       text: "Network {network} replaced block {block} while it was read: its hash was {expected} and is {found} now.",

@@ -41,11 +41,7 @@ export async function requestAtBlock<Answer>(
       const { network } = rpc;
       const problem = String(again.details["problem"]);
       const details = { network, block: header.number, problem };
-      throw vaultError(
-        "VAULT_ARCHIVE_NODE_NEEDED",
-        { ...details, hint: "", cliHint: "" },
-        again,
-      );
+      throw vaultError("VAULT_ARCHIVE_NODE_NEEDED", details, again);
     });
   });
 }

@@ -64,6 +64,23 @@ export const readOptions = {
 /** Options of every read. */
 export interface ReadOptions extends OptionsOf<typeof readOptions> {}
 
+/** Progress of `orders()` or `rounds()`. */
+export interface ScanProgress {
+  /** Ids or blocks read so far, listed or not. */
+  readonly done: number;
+  /** Ids or blocks to read; grows while more are found. */
+  readonly total: number;
+}
+
+export const scanOptions = {
+  ...readOptions,
+  /** Called after further ids or blocks were read. */
+  onProgress: option<(progress: ScanProgress) => void>(),
+};
+
+/** Options of `orders()` and `rounds()`. */
+export interface ScanOptions extends OptionsOf<typeof scanOptions> {}
+
 export const clientOptions = {
   /** Sender of reads that name none: an address or a signer. Default: the zero address. */
   from: option<AddressLike>(),

@@ -1,24 +1,10 @@
-import { ZeroAddress, id } from "ethers";
-import pLimit from "p-limit";
-
-import { checkOptions, option } from "./options.js";
-import type { OptionsOf } from "./options.js";
-import {
-  VaultError,
-  fallbackTo,
-  invalidArgument,
-  vaultError,
-} from "../errors.js";
+import { VaultError, invalidArgument } from "../errors.js";
 import type { VaultRound } from "../protocol/index.js";
 import { identityOf, isSameRound } from "../protocol/round.js";
-import { getBalance } from "../rpc/accounts.js";
 import type { PinnedBlock } from "../rpc/block-id.js";
 import { getBlock } from "../rpc/blocks.js";
-import { isFinalRefusal } from "../rpc/errors.js";
-import { fewRetries } from "../rpc/retry.js";
-import { getReceipt, getTransactions } from "../rpc/transactions.js";
+import { requireSameBranch } from "../rpc/pinned-block.js";
 import { encodeCall } from "./codec.js";
-import { isNotConfigured } from "./failed-reading.js";
 import {
   parseBlockTag,
   parseCount,
@@ -26,11 +12,16 @@ import {
   withAddress,
 } from "./inputs.js";
 import type { BlockTag } from "./inputs.js";
+import { checkOptions, option } from "./options.js";
+import type { OptionsOf } from "./options.js";
+import { readCall, scanOptions } from "./reader.js";
 import type { VaultReader } from "./reader.js";
-import { scanOptions } from "./scan-options.js";
 
 /** Requests at the same time, each one small `eth_call`. */
 const CONCURRENCY = 16;
+
+/** Marks among which the next block to read is chosen, so that memory is bounded. */
+const LOOK_AHEAD = 1_000;
 
 /**
  * A contract may be missing for a while. So a stretch without a round at both ends
@@ -50,22 +41,17 @@ export interface PastRound extends Omit<
   readonly settledPrice: bigint | null;
   /** Null if no block shows the round settled. */
   readonly settledAmount: bigint | null;
-  /** True also if the block that settled it opened the next round. */
+  /** False if the block that settled it opened the next round, too. */
   readonly settled: boolean;
   /** First block of the range with this as the latest round. */
   readonly firstBlock: number;
   /**
-   * The block that settled it: `lastBlock` + 1 if that block opened the next round, too.
-   * Null if it was not settled, or was settled before the range.
+   * The block that settled it. Null if no block shows it settled, or if it was settled
+   * before the range.
    */
   readonly settledBlock: number | null;
   /** Last block of the range with this as the latest round. */
   readonly lastBlock: number;
-  /**
-   * Longest stretch of this round's blocks that was not read; absent if every block
-   * was. A contract that was missing only there is not noticed.
-   */
-  readonly unreadBlocks?: number;
   /**
    * Present if the order that the search relies on is broken: an earlier round
    * starts later, this round came back after another, or it stopped being settled.
@@ -80,8 +66,7 @@ const roundsOptions = {
   ...ofScans,
   /**
    * Milliseconds for the whole search, retries included. Default: no limit, and
-   * 300,000 for each request. The first round is listed once the search is done, so
-   * a list is always whole.
+   * 300,000 for each request.
    */
   timeout: option<number>(),
   /** First block of the range. Default: the chain's first. */
@@ -95,7 +80,6 @@ const roundsOptions = {
 /** Options of {@link VaultClient.rounds}. */
 export interface RoundsOptions extends OptionsOf<typeof roundsOptions> {}
 
-type SeenRound = VaultRound & Omit<PastRound, keyof VaultRound>;
 interface RoundAt {
   readonly block: number;
   /** Undefined if there is none, or if it cannot be read. */
@@ -110,171 +94,191 @@ export async function* readRounds(
 ): AsyncGenerator<PastRound, void, undefined> {
   checkOptions("rounds()", options, roundsOptions);
   options.signal?.throwIfAborted();
-  const client = vault.withOptions(await withAddress(options));
-  const [first, last] = await parseRange(client, options);
-  const pinned = client.pinnedTo(last);
-  const read = roundReader(pinned, last.number);
-  const points = await search([first, last.number], read, options);
-  const seen = [...joinRounds(points)];
-  const rounds = await Promise.all(
-    seen.map(async (round, index) =>
-      toPastRound(round, await isRolledOver(pinned, round, seen[index + 1])),
-    ),
-  );
-  // The blocks below the last one were read by their numbers.
-  await pinned.requirePin();
-  yield* rounds;
-}
-
-async function isRolledOver(
-  client: VaultReader,
-  round: SeenRound,
-  next: SeenRound | undefined,
-): Promise<boolean> {
-  const follows = next?.firstBlock === round.lastBlock + 1;
-  return (
-    follows && !round.settled && (await hasSettlement(client, next.firstBlock))
-  );
-}
-
-function toPastRound(round: SeenRound, rollsOver: boolean): PastRound {
-  if (round.settled) {
-    return round;
+  const stop = new AbortController();
+  try {
+    const client = vault
+      .withOptions(await withAddress(options))
+      // Ends requests under way when the reader leaves, or when one of them fails.
+      .withOptions({ signal: stop.signal });
+    const [first, last] = await parseRange(client, options);
+    const read = await roundReader(client, last);
+    yield* joinRounds(search([first, last.number], read, options));
+    // The blocks below the last one were read by their numbers.
+    await requireSameBranch(client.rpc, last);
+  } finally {
+    stop.abort();
   }
-  const unseen = { ...round, settledPrice: null, settledAmount: null };
-  return rollsOver
-    ? { ...unseen, settled: true, settledBlock: round.lastBlock + 1 }
-    : unseen;
+}
+
+/** A block to read, and what it showed. */
+interface Mark {
+  readonly block: number;
+  seen?: RoundAt;
+  isRequested?: true;
 }
 
 /**
  * Reads the first block, the last, and both blocks of every change in between. Start
  * times never go back and a settled round stays settled. So if both ends of a stretch
- * are the same, nothing changes in between. Any other stretch is halved.
+ * are the same, nothing changes in between. Any other stretch is halved, the first ones
+ * before the others: what lies before them is handed out and forgotten.
  *
  * @returns The blocks read, in ascending order.
  */
-async function search(
+async function* search(
   [first, last]: readonly [number, number],
   read: (block: number) => Promise<RoundAt>,
   { concurrency = CONCURRENCY, onProgress }: RoundsOptions,
-): Promise<readonly RoundAt[]> {
-  const limit = pLimit(concurrency);
-  const stop = new AbortController();
-  const marks = equalDistances(first, last);
+): AsyncGenerator<RoundAt, void, undefined> {
   const widestEmpty = Math.max(1, (last - first) / EMPTY_STRETCHES);
-  const points: RoundAt[] = [];
-  let total = 0;
-  const readInTurn = async (block: number): Promise<RoundAt> => {
-    total += 1;
-    return await limit(async () => {
-      stop.signal.throwIfAborted();
-      const point = await read(block);
-      points.push(point);
-      onProgress?.({ done: points.length, total });
-      return point;
-    });
-  };
-  const searchBetween = async (
-    before: RoundAt,
-    after: RoundAt,
-  ): Promise<void> => {
+  const marks: Mark[] = equalDistances(first, last).map((block) => ({ block }));
+  const underWay = new Set<Promise<void>>();
+  let [done, total] = [0, marks.length];
+
+  const isDone = (before?: RoundAt, after?: RoundAt): boolean => {
+    if (before === undefined || after === undefined) {
+      return false;
+    }
     const width = after.block - before.block;
-    const isChange =
-      !isSame(before.round, after.round) ||
-      before.round?.settled !== after.round?.settled;
-    const isDone = before.round !== undefined || width <= widestEmpty;
-    if (width === 1 || (!isChange && isDone)) {
-      return;
-    }
-    const middle = await readInTurn(
-      Math.floor((before.block + after.block) / 2),
+    return (
+      width === 1 ||
+      (isSame(before.round, after.round) &&
+        before.round?.settled === after.round?.settled &&
+        (before.round !== undefined || width <= widestEmpty))
     );
-    await Promise.all([
-      searchBetween(before, middle),
-      searchBetween(middle, after),
-    ]);
   };
-  try {
-    const found = await Promise.all(marks.map(readInTurn));
-    await Promise.all(
-      found.map(async (after, index) => {
-        await searchBetween(found[index - 1] ?? after, after);
-      }),
-    );
-    const error = found.at(-1)?.error;
-    if (
-      error !== undefined &&
-      points.every(({ round }) => round === undefined)
-    ) {
-      // An empty list would hide a wrong address.
-      throw error;
+  const request = (mark: Mark): void => {
+    mark.isRequested = true;
+    const reading = read(mark.block).then((seen) => {
+      mark.seen = seen;
+      underWay.delete(reading);
+      done += 1;
+      onProgress?.({ done, total });
+    });
+    underWay.add(reading);
+  };
+  const requestMore = (): void => {
+    for (const [index, mark] of marks.entries()) {
+      if (underWay.size >= concurrency || index >= LOOK_AHEAD) {
+        return;
+      }
+      const next = marks[index + 1];
+      if (mark.isRequested === undefined) {
+        request(mark);
+      } else if (
+        mark.seen !== undefined &&
+        next?.seen !== undefined &&
+        !isDone(mark.seen, next.seen)
+      ) {
+        const block = Math.floor((mark.block + next.block) / 2);
+        total += 1;
+        // The next turn of this loop requests it.
+        marks.splice(index + 1, 0, { block });
+      }
     }
-  } finally {
-    // After a failed read, the remaining ones are not sent.
-    stop.abort();
+  };
+
+  while (marks.length > 0) {
+    const [mark, next] = marks;
+    if (
+      mark?.seen !== undefined &&
+      (next === undefined || isDone(mark.seen, next.seen))
+    ) {
+      marks.shift();
+      yield mark.seen;
+    } else {
+      requestMore();
+      await Promise.race(underWay);
+    }
   }
-  return points.sort((one, other) => one.block - other.block);
 }
 
-function* joinRounds(
-  points: readonly RoundAt[],
-): Generator<SeenRound, void, undefined> {
-  const seen = new Set<string>();
-  let latestStart = -1n;
-  let firstBlock = 0;
-  let settledBlock: number | null = null;
-  let unreadBlocks = 0;
-  let isOrdered = true;
-  for (const [index, { block, round }] of points.entries()) {
-    const before = points[index - 1];
-    const stays = before !== undefined && isSame(before.round, round);
-    if (stays) {
-      unreadBlocks = Math.max(unreadBlocks, block - before.block - 1);
-      isOrdered &&= before.round?.settled !== true || round?.settled === true;
+/**
+ * @param points Of a range, in ascending order.
+ * @throws VaultError The error of the last block if no block has a round
+ */
+async function* joinRounds(
+  points: AsyncIterable<RoundAt>,
+): AsyncGenerator<PastRound, void, undefined> {
+  const order = new StartOrder();
+  let before: RoundAt | undefined;
+  let latest: (VaultRound & PastRound) | undefined;
+  let isEmpty = true;
+  for await (const point of points) {
+    const { block, round } = point;
+    const stays = isSame(latest, round);
+    if (latest !== undefined && !stays) {
+      yield asListed(latest);
+    }
+    if (round === undefined) {
+      latest = undefined;
     } else {
-      firstBlock = block;
-      settledBlock = null;
-      unreadBlocks = 0;
-      isOrdered = true;
-    }
-    const wasSettled = stays && before.round?.settled === true;
-    // The first block does not show when its round was settled.
-    if (round?.settled === true && !wasSettled && before !== undefined) {
-      settledBlock ??= block;
-    }
-    const after = points[index + 1];
-    if (
-      round !== undefined &&
-      (after === undefined || !isSame(round, after.round))
-    ) {
-      const identity = identityOf(round);
-      isOrdered &&= round.startTime >= latestStart && !seen.has(identity);
-      seen.add(identity);
-      latestStart =
-        round.startTime > latestStart ? round.startTime : latestStart;
-      yield {
+      const known = stays ? latest : undefined;
+      isEmpty = false;
+      const isOrdered =
+        known === undefined
+          ? order.follows(round)
+          : known.outOfOrder === undefined && (!known.settled || round.settled);
+      // The first block does not show when its round was settled.
+      const isSettledHere =
+        round.settled && known?.settled !== true && before !== undefined;
+      latest = {
         ...round,
-        firstBlock,
-        settledBlock,
+        firstBlock: known?.firstBlock ?? block,
+        settledBlock: known?.settledBlock ?? (isSettledHere ? block : null),
         lastBlock: block,
-        ...(unreadBlocks === 0 ? {} : { unreadBlocks }),
         ...(isOrdered ? {} : { outOfOrder: true }),
       };
     }
+    before = point;
+  }
+  if (latest !== undefined) {
+    yield asListed(latest);
+  }
+  if (isEmpty && before?.error !== undefined) {
+    // An empty list would hide a wrong address.
+    throw before.error;
   }
 }
 
+/** Tells rounds that come back, or start before an earlier one. */
+class StartOrder {
+  #latestStart = -1n;
+  /** Of the rounds that started then. */
+  #identities = new Set<string>();
+
+  public follows(round: VaultRound): boolean {
+    const { startTime } = round;
+    if (startTime > this.#latestStart) {
+      this.#latestStart = startTime;
+      this.#identities = new Set([identityOf(round)]);
+      return true;
+    }
+    const isNew = !this.#identities.has(identityOf(round));
+    this.#identities.add(identityOf(round));
+    return startTime === this.#latestStart && isNew;
+  }
+}
+
+function asListed(round: VaultRound & PastRound): PastRound {
+  return round.settled
+    ? round
+    : { ...round, settledPrice: null, settledAmount: null };
+}
+
 /** Reads the round of a block; none if the contract fails. */
-function roundReader(
+async function roundReader(
   client: VaultReader,
-  last: number,
-): (block: number) => Promise<RoundAt> {
-  let named: Promise<VaultError> | undefined;
+  last: PinnedBlock,
+): Promise<(block: number) => Promise<RoundAt>> {
+  const context = client.readContext();
+  const call = encodeCall("getLatestRoundInfo", []);
+  const target = await context.locate(call.role, call.operation);
   return async (block) => {
     try {
-      const blockTag = block;
-      const round = await client.read("getLatestRoundInfo", [], { blockTag });
+      const at = { ...context, block: block === last.number ? last : block };
+      // the decoder follows the table entry that makes the type
+      const round = (await readCall(at, call, target)) as VaultRound;
       // A factory may return zeros before its first round.
       const isEmpty = Object.values(round).every(
         (value) => value === 0n || value === false,
@@ -284,47 +288,9 @@ function roundReader(
       if (VaultError.isVaultError(error) && error.kind === "chain") {
         return { block, round: undefined, error };
       }
-      if (
-        VaultError.isVaultError(error) &&
-        error.code === "VAULT_ARCHIVE_NODE_NEEDED"
-      ) {
-        named ??= nameOldestState(client, error, block, last);
-        throw await named;
-      }
       throw error;
     }
   };
-}
-
-/** Adds the oldest block whose state the node can read. */
-async function nameOldestState(
-  { rpc }: VaultReader,
-  refusal: VaultError,
-  block: number,
-  last: number,
-): Promise<VaultError> {
-  const patient = rpc.withRetries(fewRetries);
-  const hasState = async (number: number): Promise<boolean> =>
-    await getBalance(patient, ZeroAddress, number).then(
-      () => true,
-      fallbackTo(false, isFinalRefusal),
-    );
-  if ((await hasState(block)) || !(await hasState(last))) {
-    return refusal;
-  }
-  // A node that prunes has the state of every block from some block on.
-  const oldest = await halve(block, last, hasState);
-  const found = ` The oldest block whose state could be read is ${oldest}: `;
-  return vaultError(
-    "VAULT_ARCHIVE_NODE_NEEDED",
-    {
-      ...{ network: rpc.network, block },
-      problem: String(refusal.details["problem"]),
-      hint: `${found}pass \`fromBlock\` ${oldest} for the rounds since then.`,
-      cliHint: `${found}pass --from-block ${oldest} for the rounds since then.`,
-    },
-    refusal,
-  );
 }
 
 async function parseRange(
@@ -369,63 +335,4 @@ function isSame(one?: VaultRound, other?: VaultRound): boolean {
   return one === undefined || other === undefined
     ? one === other
     : isSameRound(one, other);
-}
-
-/**
- * Searches by halves for the block at which something changes for good.
- *
- * @param before A block before the change.
- * @param after A later block, after it.
- * @returns The first block after the change.
- */
-export async function halve(
-  before: number,
-  after: number,
-  hasChanged: (block: number) => Promise<boolean>,
-): Promise<number> {
-  let [low, high] = [before, after];
-  while (high - low > 1) {
-    const middle = Math.floor((low + high) / 2);
-    [low, high] = (await hasChanged(middle)) ? [low, middle] : [middle, high];
-  }
-  return high;
-}
-
-const SELECTOR_DIGITS = 8;
-
-/** First hex digits of the calls that settle: the vault's own, and the guard's. */
-function settlingCalls(): readonly string[] {
-  return [
-    encodeCall("settleAll", []).data,
-    id("settle(address,address,uint256,uint256,bool,bool,address[])"),
-  ].map((data) => data.slice(2, 2 + SELECTOR_DIGITS));
-}
-
-/**
- * True if a transaction of the block settled the vault: it succeeded, and calls
- * `settleAll` itself or has the call in its data, as those of a Safe or a guard. A call
- * that a contract makes by itself is not seen.
- */
-export async function hasSettlement(
-  vault: VaultReader,
-  block: number,
-): Promise<boolean> {
-  const located = await vault
-    .addressOf("vault", "settleAll")
-    .catch(fallbackTo(undefined, isNotConfigured));
-  if (located === undefined) {
-    return false;
-  }
-  const address = located.address.slice(2).toLowerCase();
-  const calls = settlingCalls();
-  const suspects = (await getTransactions(vault.rpc, block)).filter(
-    ({ to, data }) =>
-      calls.some((call) => data.includes(call)) &&
-      (to === `0x${address}` || data.includes(address)),
-  );
-  const receipts = await Promise.all(
-    suspects.map(async ({ hash }) => await getReceipt(vault.rpc, hash)),
-  );
-  // A receipt without status proves nothing.
-  return receipts.some((receipt) => receipt?.succeeded === true);
 }

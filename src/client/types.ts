@@ -28,7 +28,7 @@ export type {
   VaultReads,
 } from "./vault-client.js";
 export type { ReadOptions, VaultClientOptions } from "./reader.js";
-export type { ScanOptions, ScanProgress } from "./scan-options.js";
+export type { ScanOptions, ScanProgress } from "./reader.js";
 export type {
   ErrorArgument,
   ErrorKind,

@@ -328,9 +328,10 @@ export class VaultClient extends VaultReader {
    * Finds every round that the vault ever had, oldest first, with its first block,
    * its last block and the block that settled it.
    *
-   * Needs an archive node, and about 2 × log2(blocks between) requests a round. Start
-   * times must never go back; if one does, a round has `outOfOrder`. A round that came
-   * and went within one block is not found.
+   * Each comes as soon as it is found. Needs an archive node, and about
+   * 2 × log2(blocks between) requests a round. Start times must never go back; if one does,
+   * a round has `outOfOrder`. A round that came and went within one block is not found, and
+   * one that the settling block replaced is not seen settled.
    *
    * @throws VaultError when iterated: VAULT_ARCHIVE_NODE_NEEDED, VAULT_REORGED if the
    * chain replaced the last block meanwhile, an invalid option, or a node that does not

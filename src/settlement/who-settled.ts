@@ -1,10 +1,14 @@
-import { halve, hasSettlement } from "../client/rounds.js";
+import { id } from "ethers";
+
+import { encodeCall } from "../client/codec.js";
+import { isNotConfigured } from "../client/failed-reading.js";
+import type { VaultReader } from "../client/reader.js";
 import { fallbackTo } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
 import { isSameRound } from "../protocol/round.js";
 import { fateOf } from "../settlement-call/outcome.js";
-import { getLogs, getTransactions } from "../rpc/transactions.js";
+import { getLogs, getReceipt, getTransactions } from "../rpc/transactions.js";
 import type { Receipt } from "../rpc/transactions.js";
 import type { JournalEntry } from "./journal-file.js";
 import { observe } from "./observe.js";
@@ -122,4 +126,63 @@ async function findChange(
     const { round } = await observe(vault, block);
     return isChanged(round);
   });
+}
+
+/**
+ * Searches by halves for the block at which something changes for good.
+ *
+ * @param before A block before the change.
+ * @param after A later block, after it.
+ * @returns The first block after the change.
+ */
+async function halve(
+  before: number,
+  after: number,
+  hasChanged: (block: number) => Promise<boolean>,
+): Promise<number> {
+  let [low, high] = [before, after];
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    [low, high] = (await hasChanged(middle)) ? [low, middle] : [middle, high];
+  }
+  return high;
+}
+
+const SELECTOR_DIGITS = 8;
+
+/** First hex digits of the calls that settle: the vault's own, and the guard's. */
+function settlingCalls(): readonly string[] {
+  return [
+    encodeCall("settleAll", []).data,
+    id("settle(address,address,uint256,uint256,bool,bool,address[])"),
+  ].map((data) => data.slice(2, 2 + SELECTOR_DIGITS));
+}
+
+/**
+ * True if a transaction of the block settled the vault: it succeeded, and calls
+ * `settleAll` itself or has the call in its data, as those of a Safe or a guard. A call
+ * that a contract makes by itself is not seen.
+ */
+async function hasSettlement(
+  vault: VaultReader,
+  block: number,
+): Promise<boolean> {
+  const located = await vault
+    .addressOf("vault", "settleAll")
+    .catch(fallbackTo(undefined, isNotConfigured));
+  if (located === undefined) {
+    return false;
+  }
+  const address = located.address.slice(2).toLowerCase();
+  const calls = settlingCalls();
+  const suspects = (await getTransactions(vault.rpc, block)).filter(
+    ({ to, data }) =>
+      calls.some((call) => data.includes(call)) &&
+      (to === `0x${address}` || data.includes(address)),
+  );
+  const receipts = await Promise.all(
+    suspects.map(async ({ hash }) => await getReceipt(vault.rpc, hash)),
+  );
+  // A receipt without status proves nothing.
+  return receipts.some((receipt) => receipt?.succeeded === true);
 }

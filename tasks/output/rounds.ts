@@ -24,12 +24,16 @@ export function roundListing(
   rounds: AsyncIterable<PastRound>,
   context: ListingContext,
 ): Listing<PastRound> {
-  let said: readonly string[] = [];
+  const said: string[] = [];
   return {
     items: (async function* () {
-      const all = await Array.fromAsync(rounds);
-      said = notesOnRounds(all, envelope.block.number);
-      yield* all;
+      let before: PastRound | undefined;
+      for await (const round of rounds) {
+        said.push(...notesOn(before, round.firstBlock));
+        yield round;
+        before = round;
+      }
+      said.push(...notesOn(before, envelope.block.number + 1));
     })(),
     noun: "round",
     toJson: (round) => round,
@@ -39,11 +43,9 @@ export function roundListing(
       "firstBlock",
       "settledBlock",
       "lastBlock",
-      "unreadBlocks",
       "outOfOrder",
     ],
     toCsv: (round) => ({
-      unreadBlocks: 0,
       outOfOrder: false,
       ...csvRow(round, fields, context),
     }),
@@ -103,9 +105,11 @@ export function roundBlocks(
     ),
     notes(
       `${describeCount(rounds.length, "round")}; ${settled.length} settled.`,
-      ...notesOnRounds(rounds, latest).map((note) =>
-        toned(note.startsWith("Up to") ? "dim" : "warn", note),
-      ),
+      ...rounds
+        .flatMap((round, index) =>
+          notesOn(round, rounds[index + 1]?.firstBlock ?? latest + 1),
+        )
+        .map((note) => toned("warn", note)),
     ),
   ];
 }
@@ -126,25 +130,18 @@ function describeSettled(
         ? NOT_YET
         : {
             text: NOT_SEEN,
-            footnote: `'${NOT_SEEN}' as settled block: no block that could be read shows this round settled, nor does a transaction of the block that replaced it.`,
+            footnote: `'${NOT_SEEN}' as settled block: no block that could be read shows this round settled. The block that replaced it may have settled it.`,
           };
 }
 
-/** Gaps and doubts of a list of rounds that ends with the latest block. */
-function notesOnRounds(rounds: readonly PastRound[], latest: number): string[] {
-  const unread = Math.max(0, ...rounds.map((round) => round.unreadBlocks ?? 0));
-  const gaps = rounds.flatMap((round, index) => {
-    const next = rounds[index + 1]?.firstBlock ?? latest + 1;
-    return present([
-      round.outOfOrder === true &&
-        `The round first seen in block ${round.firstBlock} breaks the order that the search relies on: a round before it starts later, or it came back, or it stopped being settled. There may be rounds that were passed over.`,
-      round.lastBlock + 1 < next &&
-        `No round could be read from block ${round.lastBlock + 1} to ${next - 1}: the contract was not there, or had none.`,
-    ]);
-  });
-  return present([
-    ...gaps,
-    unread > 0 &&
-      `Up to ${describeCount(unread, "block")} in a row ${unread === 1 ? "was" : "were"} not read, since the blocks before and after show the same round. If the contract was missing in between, the list does not show it.`,
-  ]);
+/** Doubts about a round, and the gap behind it. @param next First block of the next one. */
+function notesOn(round: PastRound | undefined, next: number): string[] {
+  return round === undefined
+    ? []
+    : present([
+        round.outOfOrder === true &&
+          `The round first seen in block ${round.firstBlock} breaks the order that the search relies on: a round before it starts later, or it came back, or it stopped being settled. There may be rounds that were passed over.`,
+        round.lastBlock + 1 < next &&
+          `No round could be read from block ${round.lastBlock + 1} to ${next - 1}: the contract was not there, or had none.`,
+      ]);
 }

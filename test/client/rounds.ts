@@ -1,7 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 
 import { expect } from "chai";
-import { Interface, id } from "ethers";
 import fc from "fast-check";
 
 import { VaultClient } from "../../src/client/index.js";
@@ -12,16 +11,10 @@ import type {
   ScanProgress,
   VaultRound,
 } from "../../src/client/index.js";
-import { textsForCommandLine } from "../../src/errors.js";
-import { RoundGuardArtifact } from "../../src/guard/artifact.js";
 import { expectVaultError } from "../helpers/assertions.js";
-import { fieldsOf } from "../helpers/fields.js";
 import {
   FACTORY,
-  GENESIS,
   OPEN_ROUND,
-  SETTLE,
-  VAULT,
   contractsWithHistory,
   nextRound,
   settledRound,
@@ -94,13 +87,6 @@ const blocksOf = (rounds: readonly PastRound[]): unknown[] =>
     round.settledBlock,
     round.lastBlock,
   ]);
-
-/** As a look at every block finds them. */
-async function collectWhole(provider: Eip1193Provider): Promise<PastRound[]> {
-  return (await collect(provider)).map(
-    ({ unreadBlocks: _unread, ...round }) => round,
-  );
-}
 
 const one = pastRound(1);
 const two = pastRound(2);
@@ -195,118 +181,15 @@ describe("client - rounds", () => {
     });
   }
 
-  const SAFE = "0x00000000000000000000000000000000000005AF";
-  /** `settleAll` as an argument, as a Safe's `execTransaction` has it. */
-  const nested = `0x6a761202${VAULT.slice(2).padStart(64, "0")}${SETTLE.slice(2)}`;
-  const guarded = new Interface(RoundGuardArtifact.abi).encodeFunctionData(
-    "settle",
-    [VAULT, FACTORY, 1n, 2n, false, false, []],
-  );
-  for (const [title, to, data, isSettled, receipt] of [
-    ["a call of settleAll", VAULT, SETTLE, true],
-    ["a call of a guard for that vault", SAFE, guarded, true],
-    ["a call of settleAll that reverts", VAULT, SETTLE, false, "reverted"],
-    ["a call of settleAll without a receipt", VAULT, SETTLE, false, null],
-    [
-      "a call of settleAll with a receipt without status",
-      VAULT,
-      SETTLE,
-      false,
-      {},
-    ],
-    ["a transaction of a Safe with that call in its data", SAFE, nested, true],
-    ["a call that fails, and one of a Safe", SAFE, nested, true, "first fails"],
-    ["a transaction of another vault", SAFE, SETTLE, false],
-    ["another transaction", VAULT, "0x12345678", false],
-  ] as const) {
-    it(`rounds() counts a round as ${isSettled ? "settled" : "replaced, not as settled,"} if the next one begins in a block with ${title}`, async () => {
-      const node = new ScriptedNode();
-      node.effect = nextRound;
-      const sent = { hash: GENESIS, from: SAFE, to, data, nonce: 0 };
-      node.pool = [sent];
-      if (receipt === "first fails") {
-        node.pool.push({ ...sent, hash: id("second"), nonce: 1 });
-        node.on("eth_getTransactionReceipt", async ([hash], answer) => ({
-          ...fieldsOf(await answer()),
-          status: hash === GENESIS ? "0x0" : "0x1",
-        }));
-      }
-      const reverts = receipt === "reverted";
-      node.revertsWith = reverts ? "0x12345678" : undefined;
-      node.mine(
-        to === VAULT && data === SETTLE && !reverts ? undefined : nextRound,
-      );
-      if (typeof receipt === "object") {
-        node.on("eth_getTransactionReceipt", async (_, answer) =>
-          receipt === null
-            ? null
-            : { ...fieldsOf(await answer()), status: undefined },
-        );
-      }
-      const client = new VaultClient(node, {
-        vaultFactory: FACTORY,
-        vault: VAULT,
-      });
-      const [first] = await Array.fromAsync(client.rounds());
-      expect(first).to.include({
-        lastBlock: 5,
-        settled: isSettled,
-        settledBlock: isSettled ? 6 : null,
-        settledPrice: null,
-      });
-    });
-  }
-
-  it("rounds() refuses an address of the vault that is none, which may hide a settlement: VAULT_INVALID_ADDRESS", async () => {
+  it("rounds() lists a round as not settled that the settling block replaced, with no price", async () => {
     const node = new ScriptedNode();
-    node.mine(nextRound);
-    const client = new VaultClient(node, async (role) => ({
-      address: role === "vault" ? "0x12" : FACTORY,
-      source: await Promise.resolve("a file"),
-    }));
-    await expectVaultError(
-      Array.fromAsync(client.rounds()),
-      "VAULT_INVALID_ADDRESS",
-    );
-  });
-
-  it("rounds() does not count a round as settled if a settlement is in a later block than the one behind it", async () => {
-    const node = new ScriptedNode();
-    node.mine((round) => ({
-      ...round,
-      ...{ strikePrice: 0n, APY: 0n, maxVolume: 0n, filledVolume: 0n },
-      ...{ minDeposit: 0n, startTime: 0n, endTime: 0n },
-    }));
-    const from = SAFE;
-    node.pool = [{ hash: GENESIS, from, to: SAFE, data: nested, nonce: 0 }];
-    node.mine(() => two);
-    const client = new VaultClient(node, {
-      vaultFactory: FACTORY,
-      vault: VAULT,
+    node.mine((round) => nextRound(settledRound(round)));
+    const client = new VaultClient(node, { vaultFactory: FACTORY });
+    const [first] = await Array.fromAsync(client.rounds());
+    expect(first).to.include({
+      ...{ lastBlock: 5, settled: false, settledBlock: null },
+      ...{ settledPrice: null, settledAmount: null },
     });
-    const found = await Array.fromAsync(client.rounds());
-    expect(blocksOf(found)).to.deep.equal([
-      [0, null, 5],
-      [7, null, 7],
-    ]);
-    expect(found[0]?.settled).to.equal(false);
-  });
-
-  it("rounds() gives in unreadBlocks how many blocks of a round it did not read, where a gap may hide", async () => {
-    const history: History = [
-      [0, one],
-      [400, "revert"],
-      [600, one],
-    ];
-    const [round, ...others] = await collect(historyNode(history, 10_000));
-    expect(others).to.deep.equal([]);
-    expect(round?.unreadBlocks).to.be.within(200, 400);
-    const later: History = [...history, [9_999, two]];
-    const [, last] = await collect(historyNode(later, 10_000));
-    expect(last).to.include({ startTime: two.startTime, firstBlock: 9_999 });
-    expect(last).to.not.have.property("unreadBlocks");
-    const [whole] = await collect(historyNode([[0, one]], 4));
-    expect(whole).to.not.have.property("unreadBlocks");
   });
 
   it("rounds() lists what a look at every block finds, in any history", async () => {
@@ -345,7 +228,7 @@ describe("client - rounds", () => {
             return;
           }
           expect(
-            await collectWhole(historyNode(history, answers.length - 1)),
+            await collect(historyNode(history, answers.length - 1)),
           ).to.deep.equal(expected);
         },
       ),
@@ -378,6 +261,48 @@ describe("client - requests of rounds()", () => {
     expect(seen.at(-1)?.done).to.equal(provider.count("eth_call"));
   });
 
+  it("rounds() hands out each round as it is found, and looks little further ahead", async () => {
+    const head = 50_000_000;
+    const node = historyNode(writeHistory(count, head), head);
+    const client = new VaultClient(node, { vaultFactory: FACTORY });
+    const most = 2 * Math.ceil(Math.log2(head)) + 4;
+    const ahead: number[] = [];
+    let handedOut = 0;
+    for await (const _ of client.rounds()) {
+      handedOut += 1;
+      ahead.push(node.count("eth_call") - most * handedOut);
+    }
+    expect(handedOut).to.equal(count);
+    expect(Math.max(...ahead)).to.be.at.most(8 * most);
+  });
+
+  it("rounds() makes no request once its reader has left", async () => {
+    const node = historyNode(writeHistory(count, 1_000_000), 1_000_000);
+    const client = new VaultClient(node, { vaultFactory: FACTORY });
+    for await (const _ of client.rounds()) {
+      break;
+    }
+    const asked = node.asked.length;
+    for (let turn = 0; turn < 20; turn += 1) {
+      await setImmediate();
+    }
+    expect(node.asked).to.have.length(asked);
+  });
+
+  it("rounds() throws VAULT_REORGED at the end if the chain replaced a block that it read, after the rounds of that branch", async () => {
+    const node = historyNode(writeHistory(count, 1_000_000), 1_000_000);
+    const client = new VaultClient(node, { vaultFactory: FACTORY });
+    const found: PastRound[] = [];
+    await expectVaultError(async () => {
+      for await (const round of client.rounds()) {
+        if (found.push(round) === 1) {
+          node.reorganise(500_000);
+        }
+      }
+    }, "VAULT_REORGED");
+    expect(found).to.not.have.length(0);
+  });
+
   it("rounds() throws VAULT_ARCHIVE_NODE_NEEDED if the state of old blocks is gone", async () => {
     const provider = historyNode([[5, one]], 100_000, 99_873);
     const error = await expectVaultError(
@@ -386,45 +311,9 @@ describe("client - requests of rounds()", () => {
     );
     expect(error.details["block"]).to.be.below(99_873);
     expect(error.message).to.include("missing trie node");
-    expect(error.fix).to.include("pass `fromBlock` 99873 for");
-    expect(textsForCommandLine(error).fix).to.include(
-      "pass --from-block 99873",
-    );
     expect(
       blocksOf(await collect(provider, { fromBlock: 99_873 })),
     ).to.deep.equal([[99_873, null, 100_000]]);
-  });
-
-  for (const [title, hasBalance] of [
-    ["has the state for other requests", true],
-    ["has no state at all", false],
-  ] as const) {
-    it(`rounds() names no oldest block if a node that refuses old calls ${title}: VAULT_ARCHIVE_NODE_NEEDED`, async () => {
-      const node = historyNode([[5, one]], 1_000);
-      const refuse = (): never => {
-        throw Object.assign(new Error("missing trie node"), { code: -32_000 });
-      };
-      node.on("eth_call", async ([, tag], answer) =>
-        Number(tag) < 900 ? refuse() : await answer(),
-      );
-      node.on("eth_getBalance", async (_, answer) =>
-        hasBalance ? await answer() : refuse(),
-      );
-      const { details, fix } = await expectVaultError(
-        collect(node),
-        "VAULT_ARCHIVE_NODE_NEEDED",
-      );
-      expect(details["block"]).to.be.below(900);
-      expect(fix).to.not.include("oldest block");
-    });
-  }
-
-  it("rounds() names no oldest block if the node fails during the search for it: VAULT_RPC_INVALID_RESPONSE", async () => {
-    const node = historyNode([[5, one]], 1_000, 900);
-    node.on("eth_getBalance", async ([, tag], answer) =>
-      Number(tag) >= 900 && Number(tag) < 1_000 ? "none" : await answer(),
-    );
-    await expectVaultError(collect(node), "VAULT_RPC_INVALID_RESPONSE");
   });
 
   it("rounds() throws VAULT_RPC_ERROR and makes no request after one that failed", async () => {

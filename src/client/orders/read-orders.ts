@@ -12,7 +12,7 @@ import {
 } from "../inputs.js";
 import { checkOptions } from "../options.js";
 import type { VaultReader } from "../reader.js";
-import type { ScanProgress } from "../scan-options.js";
+import type { ScanProgress } from "../reader.js";
 import { MOST_IDS, OpenRange } from "./open-range.js";
 import { ALONE, OrderReader } from "./order-reader.js";
 import type { Chunk, Found } from "./order-reader.js";

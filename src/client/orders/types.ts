@@ -8,7 +8,7 @@ import type {
   OrderStateName,
 } from "../../protocol/index.js";
 import type { FailedReading } from "../failed-reading.js";
-import { scanOptions } from "../scan-options.js";
+import { scanOptions } from "../reader.js";
 
 /** Ids in a row that end a list without a last id: that fail, and that are no orders. */
 export const FAILED_IDS_AT_END = 16;

@@ -55,15 +55,9 @@ describe("output of vault rounds", () => {
   const price =
     "'not seen' as settled price: no block shows it. If the round was settled, that block opened the next one.";
   const noBlock =
-    "'not seen' as settled block: no block that could be read shows this round settled, nor does a transaction of the block that replaced it.";
+    "'not seen' as settled block: no block that could be read shows this round settled. The block that replaced it may have settled it.";
   const unseen = { settledPrice: null, settledAmount: null };
   for (const [title, changes, ends, footnotes] of [
-    [
-      "whose last block settled it and opened the next one",
-      { ...unseen, settledBlock: 2_000 },
-      "not seen · 1,000 · 2,000 · 1,999",
-      [price],
-    ],
     [
       "that was replaced unsettled",
       { ...unseen, settled: false, settledBlock: null },
@@ -98,24 +92,23 @@ describe("output of vault rounds", () => {
     });
   }
 
-  it("roundBlocks warns of a round out of order, before the gap after it, and notes last the longest stretch that was not read", () => {
+  it("roundBlocks warns of a round out of order, before the gap after it", () => {
     const notes = shown(
-      { ...settled, outOfOrder: true, unreadBlocks: 1, lastBlock: 1_998 },
-      { ...open, unreadBlocks: 7 },
+      { ...settled, outOfOrder: true, lastBlock: 1_998 },
+      open,
     ).slice(5);
     expect(notes.map((note) => note.split(":")[0])).to.deep.equal([
       "<warn>The round first seen in block 1000 breaks the order that the search relies on",
       "<warn>No round could be read from block 1999 to 1999",
-      "Up to 7 blocks in a row were not read, since the blocks before and after show the same round. If the contract was missing in between, the list does not show it.",
     ]);
   });
 
   it("CSV of rounds has every value in its column, unscaled, and nothing for null", async () => {
-    const odd: PastRound = { ...settled, unreadBlocks: 6, outOfOrder: true };
+    const odd: PastRound = { ...settled, outOfOrder: true };
     expect((await render("csv", odd, open)).split("\n")).to.deep.equal([
-      "strikePrice,APY,maxVolume,filledVolume,minDeposit,startTime,endTime,settledPrice,settledAmount,settled,firstBlock,settledBlock,lastBlock,unreadBlocks,outOfOrder",
-      "100000000000000000000,2,30,41,5,1600000000,1600003600,8000000000000000000,9,true,1000,1500,1999,6,true",
-      "100000000000000000000,2,30,41,5,1600000000,1600003600,,,false,2000,,2000,0,false",
+      "strikePrice,APY,maxVolume,filledVolume,minDeposit,startTime,endTime,settledPrice,settledAmount,settled,firstBlock,settledBlock,lastBlock,outOfOrder",
+      "100000000000000000000,2,30,41,5,1600000000,1600003600,8000000000000000000,9,true,1000,1500,1999,true",
+      "100000000000000000000,2,30,41,5,1600000000,1600003600,,,false,2000,,2000,false",
       "",
     ]);
   });
