@@ -15,12 +15,12 @@ import type { Attempt, Run, Unavailable, Watched } from "./engine.js";
 import { createFork, requireForkNetwork } from "../fork.js";
 import { FORK_REQUESTS } from "../fork-server.js";
 import { planForSimulation } from "../warm.js";
-import { executeSettlement, requireSimulator } from "./execute.js";
+import { simulateInProcess } from "./in-process.js";
 
 /** Hardhat's simulator crashes the process at a larger panic code. */
 const LARGEST_PANIC = 2n ** 64n - 1n;
 
-/** Simulates on a fork in this process, which fetches state from the node on demand. */
+/** Simulates in process on a fork, which fetches state from the node on demand. */
 export async function simulateOnFork(
   vault: VaultHost,
   attempt: Attempt,
@@ -78,9 +78,6 @@ async function execute(
         unavailable: `Hardhat's simulator ends the process at ${reverted.text}`,
       };
     }
-    const rpc = requireSimulator(connection.vault);
-    await rpc.request("evm_setAutomine", [false]);
-    await rpc.request("hardhat_impersonateAccount", [route.from]);
     const problem =
       hardfork === undefined
         ? await otherVerdict(connection.vault, attempt, plain)
@@ -90,17 +87,13 @@ async function execute(
     }
     // The price of the transaction may be below the base fee that the simulator expects.
     const { baseFeePerGas = 0n } = next;
-    await rpc.request("hardhat_setNextBlockBaseFeePerGas", [
+    await connection.vault.rpc.request("hardhat_setNextBlockBaseFeePerGas", [
       numberToHexString(baseFeePerGas),
     ]);
-    const run = await executeSettlement(
-      connection.vault,
-      attempt,
-      watched,
-      next.timestamp,
-    );
+    const timed = { ...attempt, next: { ...next, isTimed: true } };
+    const run = await simulateInProcess(connection.vault, timed, watched);
     await memo.requireSameBranch();
-    return { engine: "fork", ...run };
+    return { ...run, engine: "fork" };
   } finally {
     await connection.close();
   }

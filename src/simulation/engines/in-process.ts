@@ -1,37 +1,67 @@
-import { asRecord, listOf } from "../../json.js";
-import { oneChangeAtATime } from "../../rpc/development-node.js";
-import type { VaultHost } from "../../host.js";
-import type { Attempt, Run, Watched } from "./engine.js";
-import { executeSettlement, requireSimulator } from "./execute.js";
+import { isHexString } from "ethers";
+import { max } from "@nomicfoundation/hardhat-utils/bigint";
+import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
-/**
- * Simulates on the in-process network itself, and undoes it with a snapshot. A snapshot
- * does not hold the mining mode and impersonation: they are restored separately.
- *
- * Reverting adds the time since the snapshot to the chain's clock, in whole seconds, and
- * nothing can set the clock back: keep the time in between short.
- */
+import { encodeReadCalls, lensCode, readsIn } from "../../client/lens/lens.js";
+import { assertInvariant, vaultError } from "../../errors.js";
+import { configuredGasCap } from "../../host.js";
+import type { VaultHost } from "../../host.js";
+import { asRecord, listOf } from "../../json.js";
+import type { Hex } from "../../protocol/index.js";
+import { getBalance } from "../../rpc/accounts.js";
+import type { BlockId } from "../../rpc/block-id.js";
+import { getBlock, getNextBlock } from "../../rpc/blocks.js";
+import { callContract } from "../../rpc/calls.js";
+import type { CallResult } from "../../rpc/calls.js";
+import { TRANSACTION_GAS_CAP } from "../../rpc/chain.js";
+import { oneChangeAtATime } from "../../rpc/development-node.js";
+import { isNodeRefusal } from "../../rpc/errors.js";
+import type { RpcClient } from "../../rpc/rpc-client.js";
+import { decodeRevertReason } from "../../rpc/revert-reason.js";
+import { traceTransaction } from "../../rpc/traces.js";
+import { getReceipt } from "../../rpc/transactions.js";
+import { isCalledOnly, settlementCall } from "../../settlement-call/route.js";
+import { nativeTransfersOf, transfersIn } from "../tokens.js";
+import { readsOf } from "../watch-list.js";
+import { beforeRefunds } from "./engine.js";
+import type { Attempt, Run, Watched } from "./engine.js";
+
+/** Mines the settlement on an in-process network itself, a fork or not, and undoes it. */
 export async function simulateInProcess(
   vault: VaultHost,
   attempt: Attempt,
   watched: Watched,
 ): Promise<Run> {
-  const rpc = requireSimulator(vault);
+  const { connection, rpc } = vault;
+  // Nothing that is sent to Hardhat's simulator reaches a live chain.
+  assertInvariant(
+    connection.networkConfig.type === "edr-simulated",
+    `${rpc.network} is not an in-process network`,
+  );
   return await oneChangeAtATime(
     rpc,
-    async () => await runAndUndo(vault, attempt, watched),
+    async () =>
+      await undone(
+        rpc,
+        attempt.route.from,
+        async () => await mine(vault, attempt, watched),
+      ),
   );
 }
 
-async function runAndUndo(
-  vault: VaultHost,
-  attempt: Attempt,
-  watched: Watched,
-): Promise<Run> {
-  const { rpc } = vault;
-  const { next, route } = attempt;
-  const { from: sender } = route;
-  const isAutomatic = await rpc.request("hardhat_getAutomine", []);
+/**
+ * Runs while the sender can send and no block is mined by itself, and then undoes all. A
+ * snapshot does not hold the mining mode and impersonation: they are restored separately.
+ *
+ * Reverting adds the time since the snapshot to the chain's clock, in whole seconds, and
+ * nothing can set the clock back: keep the time in between short.
+ */
+async function undone<Result>(
+  rpc: RpcClient,
+  sender: string,
+  run: () => Promise<Result>,
+): Promise<Result> {
+  const isAutomatic = await rpc.request("hardhat_getAutomine");
   // No method reads impersonation; this one returns whether it was on.
   const wasImpersonated = await rpc.request(
     "hardhat_stopImpersonatingAccount",
@@ -40,18 +70,15 @@ async function runAndUndo(
   try {
     await rpc.request("hardhat_impersonateAccount", [sender]);
     await rpc.request("evm_setAutomine", [false]);
-    const snapshot = await rpc.request("evm_snapshot", []);
+    const snapshot = await rpc.request("evm_snapshot");
     try {
       // Pending transactions would be mined and reported with the settlement.
-      const waiting = await rpc.request("eth_pendingTransactions", []);
+      const waiting = await rpc.request("eth_pendingTransactions");
       for (const transaction of listOf(waiting)) {
         const { hash } = asRecord(transaction);
         await rpc.request("hardhat_dropTransaction", [hash]);
       }
-      // Else the network's own clock counts: it moves on while this waits for its turn.
-      const blockTime = next.isTimed === true ? next.timestamp : undefined;
-      const run = await executeSettlement(vault, attempt, watched, blockTime);
-      return { engine: "in-process", ...run };
+      return await run();
     } finally {
       await rpc.request("evm_revert", [snapshot]);
     }
@@ -66,4 +93,150 @@ async function runAndUndo(
       await rpc.request(method, [sender]);
     }
   }
+}
+
+/**
+ * Mines the settlement in its own block, as the transaction that would be sent.
+ *
+ * The readings before are those of the very block, without the settlement in it: what only
+ * the clock moves is no effect of the settlement.
+ */
+async function mine(
+  vault: VaultHost,
+  { route, gas, isGasGiven, gasPrice = 0n, next }: Attempt,
+  watched: Watched,
+): Promise<Run> {
+  const { rpc } = vault;
+  const { from: sender } = route;
+  const { timestamp, baseFeePerGas = 0n } = (await getNextBlock(rpc)).next;
+  // Else the network's own clock counts: it moves on while this waits for its turn.
+  const time = next.isTimed === true ? next.timestamp : timestamp;
+  const minedMeanwhile = (cause?: unknown): Error =>
+    vaultError("VAULT_MINED_MEANWHILE", { network: rpc.network }, cause);
+  await rpc
+    .request("evm_setNextBlockTimestamp", [numberToHexString(time)])
+    .catch((error: unknown) => {
+      // The clock passed that time, or another block was mined.
+      throw isNodeRefusal(error) ? minedMeanwhile(error) : error;
+    });
+  const [balance, isContract] = await Promise.all([
+    getBalance(rpc, sender),
+    isCalledOnly(rpc, sender),
+  ]);
+  // The simulator takes no less.
+  const price = max(gasPrice, baseFeePerGas);
+  const mineWith = async (limit: bigint): Promise<Run> => {
+    const fee = limit * price;
+    const lent = isContract || balance < fee ? fee : 0n;
+    if (lent > 0n) {
+      const wei = numberToHexString(balance + lent);
+      await rpc.request("hardhat_setBalance", [sender, wei]);
+    }
+    const before = await readAll(vault, watched, "pending");
+    const hash = await rpc.request("eth_sendTransaction", [
+      {
+        ...settlementCall(route),
+        gas: numberToHexString(limit),
+        gasPrice: numberToHexString(price),
+      },
+    ]);
+    assertInvariant(isHexString(hash, 32), "a transaction without a hash");
+    await rpc.request("evm_mine");
+    const mined = await readMined(rpc, hash, limit);
+    if (mined.block.timestamp !== time) {
+      throw minedMeanwhile();
+    }
+    return {
+      ...mined,
+      engine: "in-process",
+      before,
+      after: await readAll(vault, watched, mined.block.number),
+      lent,
+      feePaid: mined.gasUsed * price,
+      isContract,
+      gasNeeded: beforeRefunds(mined.gasUsed),
+      notes: [],
+    };
+  };
+  // The configured cap, else the cap of the hardforks that have one.
+  const cap = configuredGasCap(vault) ?? TRANSACTION_GAS_CAP;
+  return await mineWith(gas).catch(async (error: unknown) => {
+    if (isGasGiven || gas <= cap || !isNodeRefusal(error)) {
+      throw error;
+    }
+    return await mineWith(cap);
+  });
+}
+
+/** Error texts of Hardhat's simulator for a failure without a revert. */
+const executionFailure =
+  /out of ?gas|opcode|EVM error|stack (?:under|over)flow|jump|instruction/iu;
+
+/**
+ * Reads the watch list in one call, and repeats failed reads one by one: a contract may
+ * refuse a caller with code, such as the lens, or need more gas than its share.
+ */
+async function readAll(
+  vault: VaultHost,
+  watched: Watched,
+  block: BlockId,
+): Promise<readonly CallResult[]> {
+  const { from: reader } = vault.readContext({});
+  const reads = readsOf(watched, reader);
+  const lens = { [reader]: { code: lensCode } };
+  const call = async (to: string, data: string): Promise<CallResult> => {
+    const overrides = to === reader ? [lens] : [];
+    try {
+      const request = { from: reader, to, data };
+      return await callContract(vault.rpc, request, block, ...overrides);
+    } catch (error) {
+      if (
+        isNodeRefusal(error) &&
+        executionFailure.test(String(error.details["problem"]))
+      ) {
+        return { reverted: decodeRevertReason("0x") };
+      }
+      throw error;
+    }
+  };
+  const together = readsIn(await call(reader, encodeReadCalls(reads)));
+  return await Promise.all(
+    reads.map(async ({ target, data }, index) => {
+      const answer = together[index];
+      return answer !== undefined && "data" in answer
+        ? answer
+        : await call(target, data);
+    }),
+  );
+}
+
+async function readMined(
+  rpc: RpcClient,
+  hash: Hex,
+  gasGiven: bigint,
+): Promise<Pick<Run, "block" | "failed" | "gasUsed" | "logs" | "transfers">> {
+  const [receipt, traced] = await Promise.all([
+    getReceipt(rpc, hash),
+    traceTransaction(rpc, hash, "calls"),
+  ]);
+  assertInvariant(receipt !== undefined, "a transaction that is not mined");
+  const { gasUsed, logs } = receipt;
+  const tokenTransfers = transfersIn(logs);
+  assertInvariant(tokenTransfers !== undefined, "a receipt without logs");
+  const { number, timestamp } = await getBlock(rpc, receipt.blockNumber);
+  // The outermost call has the reason of a failure.
+  const { output, error } = traced;
+  const message =
+    typeof error === "string" && error !== "execution reverted"
+      ? error
+      : undefined;
+  const data = isHexString(output, true) ? output : "0x";
+  const hasSucceeded = receipt.succeeded ?? error === undefined;
+  return {
+    block: { number, timestamp },
+    gasUsed,
+    logs,
+    transfers: [...nativeTransfersOf(traced), ...tokenTransfers],
+    failed: hasSucceeded ? undefined : { data, message, gasUsed, gasGiven },
+  };
 }
