@@ -10,7 +10,7 @@ import type {
 } from "../bindings/index.js";
 import { withCallerStack } from "../caller-stack.js";
 import { parseUint256, withAddress } from "../client/inputs.js";
-import { isEmptyOrder, isFailedOrder } from "../client/orders/types.js";
+import { isEmptyOrder } from "../client/orders/types.js";
 import { checkValues } from "./values.js";
 import type { VaultClient } from "../client/vault-client.js";
 import { VaultError, fallbackTo } from "../errors.js";
@@ -150,7 +150,7 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
   public async startNextRound(round: Partial<NextRound> = {}): Promise<void> {
     const terms: Partial<NextRound> = {
       filledVolume: 0n,
-      ...checkValues<Partial<NextRound>>(nextRoundFields, round, "round", true),
+      ...checkValues<Partial<NextRound>>(nextRoundFields, round, "round", []),
     };
     const isWhole = nextRoundFields.every(({ name }) => name in terms);
     await this.#script(async () => {
@@ -307,21 +307,17 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
   }
 
   async #readOrders(changes: object): Promise<MockState["orders"]> {
-    const ids = Object.entries(changes)
-      .filter(([, change]) => change !== null && change !== undefined)
-      .map(([key]) => parseOrderKey(key));
     const orders = new Map<bigint, VaultOrder>();
-    const found = ids.length === 0 ? [] : this.vault.orders({ ids });
-    for await (const order of found) {
-      if (isFailedOrder(order)) {
-        if (!isMockError("OrderNotFound")(order.error)) {
-          throw order.error;
-        }
-      } else {
-        const { orderID, ...values } = order;
-        if (!isEmptyOrder(order)) {
-          orders.set(orderID, values);
-        }
+    for (const [key, change] of Object.entries(changes)) {
+      const id = parseOrderKey(key);
+      const order =
+        change === null || change === undefined
+          ? undefined
+          : await this.vault
+              .getOrderInfo(id)
+              .catch(fallbackTo(undefined, isMockError("OrderNotFound")));
+      if (order !== undefined && !isEmptyOrder({ orderID: id, ...order })) {
+        orders.set(id, order);
       }
     }
     return orders;

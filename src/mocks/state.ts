@@ -14,7 +14,7 @@ import {
   requireObject,
 } from "./values.js";
 import type { NamedField } from "./values.js";
-import { assertInvariant, invalidArgument } from "../errors.js";
+import { assertInvariant } from "../errors.js";
 import { asRecord } from "../json.js";
 import {
   ContractType,
@@ -53,12 +53,8 @@ export const nextRoundFields: readonly Field[] =
     ({ name }) => !name.startsWith("settled"),
   );
 
-const settledFields: readonly Field[] = fieldsOf("getLatestRoundInfo", [
-  "settledPrice",
-  "settledAmount",
-]);
-
-const conditionFields: readonly NamedField[] = [
+const ownFields: readonly NamedField[] = [
+  ...fieldsOf("getLatestRoundInfo", ["settledPrice", "settledAmount"]),
   { name: "notBeforeEnd", type: "bool", unit: "none" },
   { name: "needsPrice", type: "bool", unit: "none" },
 ];
@@ -70,8 +66,7 @@ const rewardFields: readonly NamedField[] = [
 
 /** The values of a settlement, by their paths. */
 export const settlementFields: readonly NamedField[] = [
-  ...settledFields,
-  ...conditionFields,
+  ...ownFields,
   ...rewardFields.map((field) => ({ ...field, name: `reward.${field.name}` })),
 ];
 
@@ -106,47 +101,53 @@ interface Settable {
   ) => readonly ScriptCall[];
 }
 
+function settableAnswer(answer: Query): Settable {
+  const { operation, path } = answer;
+  const where = path.join(".");
+  return {
+    path,
+    change: (given, state) =>
+      checkAnswer(operation, merge(get(state, path), given, where), where),
+    calls: (state) => [setAnswer(answer, get(state, path))],
+  };
+}
+
+const settableMargins = settableAnswer(margins);
+
 const settables: readonly Settable[] = [
-  ...standaloneQueries.map((answer): Settable => {
-    const { operation, path } = answer;
-    const where = path.join(".");
-    return {
-      path,
-      change: (given, state) =>
-        checkAnswer(operation, merge(get(state, path), given, where), where),
-      calls: (state) => [setAnswer(answer, get(state, path))],
-    };
-  }),
+  ...standaloneQueries.map(settableAnswer),
   {
     path: margins.path,
     change: (given, state) =>
       Array.isArray(given)
-        ? given.map((each: unknown, index) =>
-            checkMarginsOfTerms(each, `margins[${index}]`),
-          )
-        : checkAnswer(
-            "calMargins",
-            merge(
-              isByTerms(state.margins) ? {} : state.margins,
-              given,
-              "margins",
-            ),
-            "margins",
+        ? given.map((each: unknown, index) => {
+            const { inputs, outputs } = operations.calMargins;
+            const fields = [...inputs, ...outputs];
+            const required = outputs.map(({ name }) => name);
+            return checkValues(fields, each, `margins[${index}]`, required);
+          })
+        : settableMargins.change(
+            given,
+            isByTerms(state.margins)
+              ? // There are no amounts to keep.
+                { ...state, margins: {} as MarginAmounts }
+              : state,
           ),
-    calls: (state) => [
+    calls: (state, changes) =>
       isByTerms(state.margins)
-        ? call(
-            "vault",
-            "setMarginsOfTerms",
-            state.margins.map(
-              ({ maxVolume = ANY, APY = ANY, endTime = ANY, ...amounts }) => [
-                [maxVolume, APY, endTime],
-                [amounts.baseMarginAmount, amounts.xMarginAmount],
-              ],
+        ? [
+            call(
+              "vault",
+              "setMarginsOfTerms",
+              state.margins.map(
+                ({ maxVolume = ANY, APY = ANY, endTime = ANY, ...amounts }) => [
+                  [maxVolume, APY, endTime],
+                  [amounts.baseMarginAmount, amounts.xMarginAmount],
+                ],
+              ),
             ),
-          )
-        : setAnswer(margins, state.margins),
-    ],
+          ]
+        : settableMargins.calls(state, changes),
   },
   {
     path: ["unknownOrders"],
@@ -269,40 +270,31 @@ export function callsForOrders(orders: MockState["orders"]): ScriptCall[] {
 
 function callsForSettlement(
   { settlement }: MockState,
-  { settlement: changed }: MockOverrides,
+  { settlement: changed = {} }: MockOverrides,
 ): readonly ScriptCall[] {
   // set() leaves out what is not changed.
   const left: Partial<ScriptedSettlement> = settlement;
-  const { settledPrice, settledAmount, reward } = left;
-  const { notBeforeEnd, needsPrice } = left;
-  const isChanged = settledFields.some(
-    ({ name }) => get({ ...changed }, [name]) !== undefined,
+  const { settledPrice, settledAmount, notBeforeEnd, needsPrice, reward } =
+    left;
+  const isChanged = [changed.settledPrice, changed.settledAmount].some(
+    (value) => value !== undefined,
   );
-  const setter = isChanged ? "setSettlement" : "setFirstSettlement";
-  return [
-    ...(settledPrice === undefined
-      ? []
-      : [call("vault", setter, settledPrice, settledAmount)]),
-    ...(notBeforeEnd === undefined
-      ? []
-      : [call("vault", "setNotBeforeEnd", notBeforeEnd)]),
-    ...(needsPrice === undefined
-      ? []
-      : [call("vault", "setNeedsPrice", needsPrice)]),
-    ...(reward === undefined
-      ? []
-      : [
-          call(
-            "vault",
-            "setReward",
-            reward?.token ?? ZeroAddress,
-            reward?.amount ?? 0n,
-          ),
-        ]),
+  const setters: ReadonlyArray<readonly [setter: string, ...unknown[]]> = [
+    [
+      isChanged ? "setSettlement" : "setFirstSettlement",
+      settledPrice,
+      settledAmount,
+    ],
+    ["setNotBeforeEnd", notBeforeEnd],
+    ["setNeedsPrice", needsPrice],
+    reward === null
+      ? ["setReward", ZeroAddress, 0n]
+      : ["setReward", reward && (reward.token ?? ZeroAddress), reward?.amount],
   ];
+  return setters
+    .filter(([, first]) => first !== undefined)
+    .map(([setter, ...values]) => call("vault", setter, ...values));
 }
-
-const ownFields = [...settledFields, ...conditionFields];
 
 /** Checks the changes of a settlement, which has both its values or none. */
 function changedSettlement(
@@ -310,59 +302,32 @@ function changedSettlement(
   { settlement }: MockState,
 ): Partial<ScriptedSettlement> {
   const where = "settlement";
+  const names = [...ownFields.map(({ name }) => name), "reward"];
   const { reward, ...values } = requireKnownKeys(
     merge(settlement, given, where),
-    [...ownFields.map(({ name }) => name), "reward"],
+    names,
     where,
   );
+  const both = ["settledPrice", "settledAmount"];
   const checked = checkValues<Partial<ScriptedSettlement>>(
     ownFields,
     values,
     where,
-    true,
+    both.some((name) => values[name] !== undefined) ? both : [],
   );
-  const { settledPrice, settledAmount } = checked;
-  if (settledPrice !== undefined || settledAmount !== undefined) {
-    checkValues(settledFields, { settledPrice, settledAmount }, where);
-  }
-  return reward === undefined
-    ? checked
-    : { ...checked, reward: reward === null ? null : checkReward(reward) };
-}
-
-/** The token may be left out, the amount not. */
-function checkReward(given: unknown): ScriptedReward {
-  const where = "settlement.reward";
-  const { token, amount } = checkValues<Partial<ScriptedReward>>(
-    rewardFields,
-    given,
-    where,
-    true,
-  );
-  if (amount === undefined) {
-    throw invalidArgument(where, "amount is missing");
-  }
-  return { token, amount };
+  const rewarded =
+    reward === undefined || reward === null
+      ? reward
+      : checkValues<ScriptedReward>(rewardFields, reward, `${where}.reward`, [
+          "amount",
+        ]);
+  return rewarded === undefined ? checked : { ...checked, reward: rewarded };
 }
 
 function isByTerms(
   given: MockState["margins"],
 ): given is readonly MarginsOfTerms[] {
   return Array.isArray(given);
-}
-
-/** The terms may be left out, the margins not. */
-function checkMarginsOfTerms(given: unknown, where: string): MarginsOfTerms {
-  const { inputs, outputs } = operations.calMargins;
-  const whole = checkValues<Partial<MarginsOfTerms>>(
-    [...inputs, ...outputs],
-    given,
-    where,
-    true,
-  );
-  const { baseMarginAmount, xMarginAmount } = whole;
-  const amounts = { baseMarginAmount, xMarginAmount };
-  return { ...whole, ...checkValues<MarginAmounts>(outputs, amounts, where) };
 }
 
 function merge(before: unknown, given: unknown, where: string): unknown {

@@ -12,9 +12,7 @@ import { asRecord } from "../json.js";
 import { isEnumName, operationEntry } from "../protocol/index.js";
 import type { Field, OperationName } from "../protocol/index.js";
 
-// Not zod, which checks the settings and the files of this package: a schema would call
-// the same parsers, whose errors have codes and details, and convert their issues back.
-// `hardhat-vault/mocks` would load it for nothing else.
+// Not zod: it would call the same parsers, whose errors have codes and details.
 
 export type CheckedField = Pick<Field, "type" | "unit">;
 export type NamedField = Pick<Field, "name" | "type" | "unit">;
@@ -57,7 +55,7 @@ export function checkValue(
 }
 
 /**
- * @param isPartial Allows missing values.
+ * @param required Names of the values that must be there. Default: all.
  * @returns The checked values, without undefined ones.
  * @throws VaultError VAULT_INVALID_ARGUMENT for an unknown or a missing value, and
  * the codes of {@link checkValue}
@@ -67,26 +65,26 @@ export function checkValues<Values extends object>(
   fields: readonly NamedField[],
   values: unknown,
   where: string,
-  isPartial = false,
+  required: readonly string[] = fields.map(({ name }) => name),
 ): Values {
   const names = fields.map(({ name }) => name);
   const given = requireKnownKeys(values, names, where);
-  const checked: Record<string, unknown> = {};
-  for (const field of fields) {
+  const missing = required.filter((name) => given[name] === undefined);
+  const checked = fields.flatMap((field) => {
     const { name } = field;
-    if (given[name] !== undefined) {
-      checked[name] = checkValue(field, given[name], `${where}.${name}`);
-    }
-  }
-  const missing = names.filter((name) => !Object.hasOwn(checked, name));
-  if (missing.length > 0 && !isPartial) {
+    const value = given[name];
+    return value === undefined
+      ? []
+      : [[name, checkValue(field, value, `${where}.${name}`)] as const];
+  });
+  if (missing.length > 0) {
     throw invalidArgument(
       where,
-      `${missing.join(", ")} ${missing.length === 1 ? "is" : "are"} missing${fields.length === 2 ? ": give both" : ""}`,
+      `${missing.join(", ")} ${missing.length === 1 ? "is" : "are"} missing`,
     );
   }
   // each value was checked to be of the type that its field has
-  return checked as Values;
+  return Object.fromEntries(checked) as Values;
 }
 
 /** Checks the whole result of an operation: an object, or its only value. */

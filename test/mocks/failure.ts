@@ -33,16 +33,10 @@ describe("the reason of a failure", () => {
     ...[null, {}, { customError: "Nope" }, { panic: -1 }, { data: "0x1" }].map(
       (reason) => [reason] as const,
     ),
-    [{ customError: "A()", args: [1] }, "args has 1 values in place of 0"],
-    [
-      { customError: twoArgs, args: [] },
-      "args has 0 values in place of 2 (uint8 n, string)",
-    ],
-    [
-      { customError: twoArgs, args: [256, "x"] },
-      "args[0] (n): 256 is no uint8 (",
-    ],
-    [{ customError: twoArgs, args: [1, 2] }, "args[1]: 2 is no string ("],
+    [{ customError: "A()", args: [1] }, "types/values length mismatch"],
+    [{ customError: twoArgs, args: [] }, "types/values length mismatch"],
+    [{ customError: twoArgs, args: [256, "x"] }, "value out-of-bounds"],
+    [{ customError: twoArgs, args: [1, 2] }, "invalid string value"],
   ];
   for (const [reason, says = "here"] of refusals) {
     it(`encodeRevertData() refuses ${titleOf(reason)} with VAULT_INVALID_ARGUMENT: ${says}`, async () => {
