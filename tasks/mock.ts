@@ -1,13 +1,10 @@
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
-import { deepMerge } from "@nomicfoundation/hardhat-utils/lang";
-
 import { describeInput } from "../src/client/inputs.js";
 import { parseTime } from "../src/client/parse-time.js";
 import { checkValue } from "../src/mocks/values.js";
 import type { CheckedField } from "../src/mocks/values.js";
 import { invalidArgument } from "../src/errors.js";
-import { asRecord } from "../src/json.js";
 import { answers, orderFields, settlementFields } from "../src/mocks/state.js";
 import { placesOf } from "../src/protocol/index.js";
 import { connectMocks } from "../src/mocks/deploy-mocks.js";
@@ -16,12 +13,7 @@ import {
   requireDevelopmentNode,
 } from "../src/mocks/mock-contracts.js";
 import { checkTarget } from "../src/mocks/failure.js";
-import type {
-  FailureCondition,
-  MockOverrides,
-  ScriptedReason,
-} from "../src/mocks/types.js";
-import type { OperationName } from "../src/protocol/index.js";
+import type { FailureCondition, MockOverrides } from "../src/mocks/types.js";
 import type { MockVaultHandle } from "../src/plugin/hardhat-vault.js";
 import { escapeUntrusted } from "../src/escape.js";
 import {
@@ -61,38 +53,34 @@ function scriptingAction<Described extends Options>(
   });
 }
 
-export const set = scriptingAction(setTask, ({ changes }) => {
-  const assignments = parseAssignments(changes);
+export const set = scriptingAction(setTask, ({ changes: typed }) => {
   // Refuses wrong paths and values before any request.
-  parseChanges(assignments, 0);
+  parseChanges(typed, 0);
   return async (mocks, now) => {
-    const parsed = parseChanges(assignments, now);
-    await mocks.set(parsed);
-    return { json: { set: parsed }, text: describeAssignments(assignments) };
+    const { changes, shown } = parseChanges(typed, now);
+    await mocks.set(changes);
+    return { json: { set: changes }, text: shown };
   };
 });
 
 export const nextRound = scriptingAction(nextRoundTask, ({ terms }) => {
-  const assignments = parseAssignments(terms, "strikePrice=65000e18");
-  const ofRound = assignments.map(({ path, text }) => ({
-    path: `round.${path}`,
-    text,
-  }));
-  parseChanges(ofRound, 0);
+  parseChanges(terms, 0, "round.");
   return async (mocks, now) => {
-    await mocks.startNextRound(parseChanges(ofRound, now).round);
-    const round = await mocks.vault.getLatestRoundInfo();
+    const { changes, shown } = parseChanges(terms, now, "round.");
+    await mocks.startNextRound(changes.round);
     return {
-      json: { round },
-      text: `A new round is open${assignments.length === 0 ? "" : `: ${describeAssignments(assignments)}`}.`,
+      json: { round: await mocks.vault.getLatestRoundInfo() },
+      text: `A new round is open${shown === "" ? "" : `: ${shown}`}.`,
     };
   };
 });
 
 export const fail = scriptingAction(failTask, ({ reason, ...args }) => {
-  const { operation, target, json, text } = parseTarget(args);
+  const { target, json, text } = parseTarget(args);
+  const data = reason.toLowerCase();
+  const isData = /^0x(?:[0-9a-f]{2})*$/u.test(data);
   return async (mocks) => {
-    await mocks.fail(operation, parseReason(reason), target);
+    await mocks.fail(args.operation, isData ? { data } : reason, target);
     return {
       json: { ...json, reason },
       text: `${text} reverts from now on: ${escapeUntrusted(reason)}`,
@@ -101,9 +89,9 @@ export const fail = scriptingAction(failTask, ({ reason, ...args }) => {
 });
 
 export const succeed = scriptingAction(succeedTask, (args) => {
-  const { operation, target, json, text } = parseTarget(args);
+  const { target, json, text } = parseTarget(args);
   return async (mocks) => {
-    await mocks.succeed(operation, target);
+    await mocks.succeed(args.operation, target);
     return { json, text: `${text} succeeds again.` };
   };
 });
@@ -116,14 +104,10 @@ function parseTarget({
 }: Pick<
   TaskValues<typeof succeedTask>,
   "operation" | "pool" | "orderId" | "from"
->): Scripted & {
-  readonly operation: OperationName;
-  readonly target: FailureCondition;
-} {
+>): Scripted & { readonly target: FailureCondition } {
   const target: FailureCondition = { pool, orderID, from };
   checkTarget({ operation, ...target }, "The options");
   return {
-    operation,
     target,
     json: {
       operation,
@@ -140,54 +124,65 @@ function parseTarget({
   };
 }
 
-function parseReason(reason: string): ScriptedReason {
-  return /^0x(?:[0-9a-f]{2})*$/iu.test(reason)
-    ? { data: reason.toLowerCase() }
-    : reason;
-}
-
-function describeAssignments(assignments: readonly Assignment[]): string {
-  return assignments
-    .map(({ path, text }) => escapeUntrusted(`${path} = ${text}`))
-    .join(", ");
-}
-
-/** A typed value, for example `round.strikePrice=65000e18`. */
-interface Assignment {
-  readonly path: string;
-  readonly text: string;
-}
-
-function parseAssignments(
+/**
+ * Parses values such as `round.strikePrice=65000e18`. The handle refuses unknown paths.
+ *
+ * @param now Unix seconds; `+7d` counts from it.
+ * @param prefix Of every path.
+ */
+function parseChanges(
   texts: readonly string[],
-  example = "round.strikePrice=65000e18",
-): readonly Assignment[] {
-  const assignments = texts.map((each): Assignment => {
-    const [, path, text] = /^([^=]+)=(.*)$/su.exec(each) ?? [];
-    if (path === undefined || text === undefined) {
+  now: number,
+  prefix = "",
+): { readonly changes: MockOverrides; readonly shown: string } {
+  const changes = emptyLevel();
+  const shown = texts.map((typed) => {
+    const [, name, text] = /^([^=]+)=(.*)$/su.exec(typed) ?? [];
+    if (name === undefined || text === undefined) {
       throw invalidArgument(
-        describeInput(each),
-        `it is not path=value, as in ${example}`,
+        describeInput(typed),
+        `it is not path=value, as in ${prefix === "" ? "round." : ""}strikePrice=65000e18`,
       );
     }
-    return { path: path.replace(/^orders\.0+(?=[0-9])/u, "orders."), text };
-  });
-  for (const [index, { path }] of assignments.entries()) {
-    const other = assignments
-      .slice(0, index)
-      .find(
-        (earlier) =>
-          `${path}.`.startsWith(`${earlier.path}.`) ||
-          `${earlier.path}.`.startsWith(`${path}.`),
-      );
-    if (other !== undefined) {
+    const path = (prefix + name).replace(/^orders\.0+(?=[0-9])/u, "orders.");
+    if (!place(changes, path.split("."), parseValue(path, text, now))) {
       throw invalidArgument(
         describeInput(path),
-        `it cannot be given together with ${describeInput(other.path)}: one would be lost`,
+        "another value of this place is given, too: one would be lost",
       );
     }
+    return escapeUntrusted(`${path.slice(prefix.length)} = ${text}`);
+  });
+  return { changes, shown: shown.join(", ") };
+}
+
+interface Level {
+  [key: string]: unknown;
+}
+
+/** Without a prototype, whose keys somebody could type. */
+function emptyLevel(): Level {
+  // Object.create() returns any
+  return Object.create(null) as Level;
+}
+
+/** @returns False if the place has a value, or is below one. */
+function place(
+  level: Level,
+  [key = "", ...rest]: readonly string[],
+  value: unknown,
+): boolean {
+  if (!(key in level)) {
+    level[key] = rest.length === 0 ? value : emptyLevel();
+  } else if (rest.length === 0) {
+    return false;
   }
-  return assignments;
+  const next = level[key];
+  return rest.length === 0 || (isLevel(next) && place(next, rest, value));
+}
+
+function isLevel(value: unknown): value is Level {
+  return typeof value === "object" && value !== null;
 }
 
 const fieldsByPath: ReadonlyMap<string, CheckedField> = new Map<
@@ -202,48 +197,17 @@ const fieldsByPath: ReadonlyMap<string, CheckedField> = new Map<
   ),
 ]);
 
-/** @param now Unix seconds; `+7d` counts from it. */
-function parseChanges(
-  assignments: readonly Assignment[],
-  now: number,
-): MockOverrides {
-  // The handle refuses unknown paths.
-  let changes: object = {};
-  for (const { path, text } of assignments) {
-    const [group, , name] = path.split(".");
-    if (path.split(".").includes("__proto__")) {
-      // Merging would drop it.
-      throw invalidArgument(path, "there is no such value");
-    }
-    const field =
-      fieldsByPath.get(path) ??
-      (group === "orders"
-        ? orderFields.find((known) => known.name === name)
-        : undefined);
-    let change =
-      field !== undefined
-        ? parseField(field, path, text, now)
-        : text === "none"
-          ? null
-          : text;
-    for (const key of path.split(".").toReversed()) {
-      change = { [key]: change };
-    }
-    changes = deepMerge(changes, asRecord(change));
-  }
-  return changes;
-}
-
 /** Parses an unscaled value; a time may also be a date or a duration. */
-function parseField(
-  field: CheckedField,
-  where: string,
-  text: string,
-  now: number,
-): unknown {
-  const value =
-    field.type === "uint256" && field.unit === "timestamp"
-      ? parseTime(text, where, now)
-      : text;
-  return checkValue(field, value, where);
+function parseValue(path: string, text: string, now: number): unknown {
+  const [group, , name] = path.split(".");
+  const field =
+    fieldsByPath.get(path) ??
+    (group === "orders"
+      ? orderFields.find((known) => known.name === name)
+      : undefined);
+  if (field === undefined) {
+    return text === "none" ? null : text;
+  }
+  const isTime = field.type === "uint256" && field.unit === "timestamp";
+  return checkValue(field, isTime ? parseTime(text, path, now) : text, path);
 }

@@ -23,7 +23,8 @@ import type { TaskSurroundings } from "./run-task.js";
 
 export default taskAction(requestTask, async (args, surroundings) => {
   const { operation } = args;
-  if (args.curl && !isReadOperation(operation)) {
+  const isRead = isReadOperation(operation);
+  if (args.curl && !isRead) {
     throw invalidArgument(
       "--curl",
       `${operation} needs a signed transaction; the task \`vault settle\` sends one`,
@@ -32,28 +33,23 @@ export default taskAction(requestTask, async (args, surroundings) => {
   }
   const { name: network, config } = selectedNetwork(surroundings.hre);
   const { from = configuredFrom(network, config) } = args;
-  const call = encodeCall(operation, parseWireArguments(args));
-  const { address: to } = await locate(args, call.role, surroundings);
-  if (!isReadOperation(operation)) {
-    const document = {
-      operation,
-      to,
-      data: call.data,
-      value: "0x0",
-      explanation:
-        "settleAll changes state: it is sent as a transaction, not with eth_call. The protocol does not document how that transaction is to be submitted, so only its call data is printed. `vault settle` sends it.",
-    };
-    return {
-      json: document,
-      blocks: [code(JSON.stringify(document, undefined, 2))],
-    };
-  }
-  const request = {
-    jsonrpc: "2.0",
-    id: 1,
-    method: "eth_call",
-    params: [{ from, to, data: call.data }, "latest"],
-  };
+  const { role, data } = encodeCall(operation, parseWireArguments(args));
+  const { address: to } = await locate(args, role, surroundings);
+  const request = isRead
+    ? {
+        jsonrpc: "2.0",
+        id: 1,
+        method: "eth_call",
+        params: [{ from, to, data }, "latest"],
+      }
+    : {
+        operation,
+        to,
+        data,
+        value: "0x0",
+        explanation:
+          "settleAll changes state: it is sent as a transaction, not with eth_call. The protocol does not document how that transaction is to be submitted, so only its call data is printed. `vault settle` sends it.",
+      };
   const curl = `curl -sS -X POST -H 'Content-Type: application/json' --data '${toSafeJson(request)}' "$RPC_URL"`;
   return {
     json: args.curl ? { curl } : request,

@@ -276,6 +276,8 @@ function callsForSettlement(
   const left: Partial<ScriptedSettlement> = settlement;
   const { settledPrice, settledAmount, notBeforeEnd, needsPrice, reward } =
     left;
+  const none = reward === null ? 0n : undefined;
+  const { token = ZeroAddress, amount = none } = reward ?? {};
   const isChanged = [changed.settledPrice, changed.settledAmount].some(
     (value) => value !== undefined,
   );
@@ -287,12 +289,10 @@ function callsForSettlement(
     ],
     ["setNotBeforeEnd", notBeforeEnd],
     ["setNeedsPrice", needsPrice],
-    reward === null
-      ? ["setReward", ZeroAddress, 0n]
-      : ["setReward", reward && (reward.token ?? ZeroAddress), reward?.amount],
+    ["setReward", token, amount],
   ];
   return setters
-    .filter(([, first]) => first !== undefined)
+    .filter(([, ...values]) => !values.includes(undefined))
     .map(([setter, ...values]) => call("vault", setter, ...values));
 }
 
