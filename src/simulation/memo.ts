@@ -118,10 +118,12 @@ export class Memo {
 
   /** Shows whether the node takes hashes, before there is much to read. */
   public async probe(): Promise<void> {
-    const params = [ZeroAddress, toQuantity(this.upstream.number)];
-    await this.#read({ method: "eth_getBalance", params }).catch(
-      fallbackTo(undefined),
-    );
+    const { number } = this.upstream;
+    const params = [ZeroAddress, toQuantity(number)];
+    const [answer] = await this.ask([
+      this.#atHash({ method: "eth_getBalance", params }),
+    ]);
+    this.#rpc.node.takesHashes ??= answer === undefined ? undefined : true;
   }
 
   /** @throws VaultError VAULT_FORK_REORGED once the chain has replaced the block */

@@ -71,9 +71,9 @@ for (const vaultOrders of [3, 60]) {
       expect(status).to.equal("settled");
     };
 
-    it("a simulation on a fork takes at most 5 waves of at most 12 requests", async () => {
+    it("a simulation on a fork takes at most 7 waves of at most 12 requests", async () => {
       await simulate(await open(40));
-      expect(node.waves).to.be.below(6);
+      expect(node.waves).to.be.below(8);
       expect(node.httpRequests).to.have.length.below(13);
     });
 
