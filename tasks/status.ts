@@ -6,7 +6,6 @@ import { requireFixedBlock } from "../src/client/inputs.js";
 import type { ReadOptions } from "../src/client/reader.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { escapeUntrusted } from "../src/escape.js";
-import { getNextBlock } from "../src/rpc/blocks.js";
 import { describeUnfinished } from "../src/settlement/unfinished-settlement.js";
 import {
   chapter,
@@ -55,14 +54,8 @@ async function readAll(
   names: readonly string[],
   target: ReadOptions,
 ): Promise<Found> {
-  const { blockTag = "latest" } = target;
-  // Now, a round has ended by the time that the next block would have.
-  const clock =
-    blockTag === "latest"
-      ? getNextBlock(vault.rpc).then(({ next }) => next)
-      : null;
-  const own = await readState(vault, target, clock);
-  const { envelope, pin } = own;
+  const own = await readState(vault, target);
+  const { envelope, pin, time } = own;
   const pinned = { ...target, blockTag: envelope.block.number };
   const instances = await Promise.all(
     names.map(
@@ -70,7 +63,7 @@ async function readAll(
         await readState(
           (await vault.instance(name).withScalesOfMocks()).pinnedTo(pin),
           pinned,
-          clock,
+          time,
         ),
     ),
   );

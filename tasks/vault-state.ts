@@ -13,7 +13,7 @@ import type { DisplaySettings } from "../src/protocol/index.js";
 import { hasEnded } from "../src/protocol/round.js";
 import { findUnfinished } from "../src/settlement/unfinished-settlement.js";
 import type { PinnedBlock } from "../src/rpc/block-id.js";
-import type { NextBlock } from "../src/rpc/blocks.js";
+import { endTime } from "../src/settlement/head-age.js";
 import { readOnBranch } from "../src/rpc/pinned-block.js";
 import type { UnfinishedSettlement } from "../src/settlement/unfinished-settlement.js";
 import {
@@ -49,8 +49,6 @@ export interface VaultState {
   readonly readings: Omit<VaultSnapshot, "chainId" | "block">;
   /** Unix seconds that `keeper.expired` compares with the round's end. */
   readonly time: number;
-  /** Clocks that differ, if they do. */
-  readonly clockWarning?: string | undefined;
   readonly keeper: KeeperState;
   /** The reason if `canBeSettled` is not true. */
   readonly reason: string | null;
@@ -63,30 +61,31 @@ export interface VaultState {
 /**
  * Reads a vault at one block.
  *
- * @param clock Block by whose time a round has ended; null for the block that is read.
+ * @param time Unix seconds by which a round has ended or not. Default: those of the block that
+ * is read, and at the newest one, as for a settlement.
  */
 export async function readState(
   vault: VaultHost,
   target: ReadOptions,
-  clock: Promise<NextBlock> | null,
+  time?: number,
 ): Promise<VaultState> {
-  const [{ snapshot, pin }, next, settler, open] = await Promise.all([
+  const [{ snapshot, pin }, settler, open] = await Promise.all([
     takePinnedSnapshot(vault, target),
-    clock,
     findSettler(vault, target.from),
     findUnfinished(vault).catch(failedReading),
   ]);
   const { chainId, block, ...readings } = snapshot;
   const { round } = readings;
-  // Nodes behind one URL may be some blocks apart.
-  const now = Math.max(block.timestamp, next?.timestamp ?? 0);
+  const { blockTag = "latest" } = target;
+  const now =
+    time ??
+    (blockTag === "latest" ? await endTime(vault, block) : block.timestamp);
   const isRound = !isFailedReading(round) && round.endTime !== 0n;
-  const at = target.blockTag === "pending" ? "pending" : pin;
+  const at = blockTag === "pending" ? "pending" : pin;
   const attempt = await readOnBranch(
     vault.rpc,
     pin,
-    async () =>
-      await findIfSettleable(vault, settler, readings, at, next ?? undefined),
+    async () => await findIfSettleable(vault, settler, readings, at),
   ).catch(failedReading);
   const failures = [
     ...failuresOf(readings),

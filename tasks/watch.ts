@@ -8,8 +8,6 @@ import { placesOf, get, standaloneQueries } from "../src/protocol/index.js";
 import type { DisplaySettings, VaultRound } from "../src/protocol/index.js";
 import { describeRound, hasEnded, isSameRound } from "../src/protocol/round.js";
 import { describeTime } from "../src/protocol/time.js";
-import { getNextBlock } from "../src/rpc/blocks.js";
-import { findEndClock } from "../src/settlement-call/next-block.js";
 import { isReorganised } from "../src/rpc/pinned-block.js";
 import { pause } from "../src/rpc/signals.js";
 import { escapeUntrusted, toSafeJson } from "../src/escape.js";
@@ -200,24 +198,13 @@ async function checkVault(
   from: string | undefined,
 ): Promise<VaultState> {
   const vault = opened.withOptions({ timeout: CHECK_TIMEOUT_MS });
-  // An end is reported only once every clock has passed it.
-  let clockWarning: string | undefined;
-  const clock = getNextBlock(vault.rpc).then(async ({ latest, next }) => {
-    const { time: timestamp, warning } = await findEndClock(
-      vault,
-      latest,
-      next,
-    );
-    clockWarning = warning;
-    return { ...next, timestamp };
-  });
-  const state = await readState(vault, { from }, clock);
+  const state = await readState(vault, { from });
   // A reading without an answer is an outage, not a failed reading.
   const outage = state.failures.find(isOutage);
   if (outage !== undefined) {
     throw outage;
   }
-  return { ...state, clockWarning };
+  return state;
 }
 
 /**
@@ -321,8 +308,6 @@ function eventBlocks(
       readingsBlock("getLatestRoundInfo", [{ value: round }], context),
       notes(
         describeChange("canBeSettled", seen, context),
-        seen.clockWarning !== undefined &&
-          toned("warn", `The ${seen.clockWarning}`),
         ...new Set(failuresOf(others).map((error) => error.shortMessage)),
       ),
       failureNotes(failuresOf(seen.readings)),

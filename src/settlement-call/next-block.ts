@@ -2,11 +2,9 @@ import { describeInput, parseBlockTag } from "../client/inputs.js";
 import type { BlockTag } from "../client/inputs.js";
 import { notATime, parseTime, requireFuture } from "../client/parse-time.js";
 import { fallbackTo, invalidArgument, vaultError } from "../errors.js";
-import { describeTime } from "../protocol/time.js";
 import type { VaultHost } from "../host.js";
 import { getBlock, getNextBlock } from "../rpc/blocks.js";
-import type { Block, BlockInfo, NextBlock } from "../rpc/blocks.js";
-import { isDevelopmentNode } from "../rpc/development-node.js";
+import type { Block, NextBlock } from "../rpc/blocks.js";
 
 /** Round's `end`, duration from the chain's clock (`+1h`), ISO date, or Unix seconds. */
 export type SimulationTime = string | number | bigint;
@@ -38,60 +36,6 @@ export async function chooseNextBlock(
   const time = isTimed ? await chosenTime(vault, latest, atTime) : undefined;
   const timestamp = time ?? next.timestamp;
   return { ...next, timestamp, latest, isBlockGiven, isTimed };
-}
-
-/** Seconds by which clocks may differ without a word. */
-const MOST_DIFFERENCE = 60;
-
-/** The time by which a round has ended or not. */
-export interface EndClock {
-  /** Unix seconds. */
-  readonly time: number;
-  /** Clocks that differ by more than {@link MOST_DIFFERENCE}. */
-  readonly warning?: string;
-}
-
-/**
- * Returns the earliest of what can be the time of the next block, since no source of it can
- * be believed alone: the node's pending block, this machine's clock, and a minute after the
- * newest block. Without `maxHeadAge`, a chain makes blocks on demand, and the last does not
- * count. On development nodes and in process, the time of the next block counts.
- */
-export async function findEndClock(
-  { rpc, connection, settlementSettings }: VaultHost,
-  latest: BlockInfo,
-  next: BlockInfo,
-): Promise<EndClock> {
-  const isLive =
-    connection.networkConfig.type === "http" && !(await isDevelopmentNode(rpc));
-  if (!isLive) {
-    return { time: next.timestamp };
-  }
-  const machine = Math.floor(Date.now() / 1_000);
-  const clocks = {
-    "the next block by the node": next.timestamp,
-    "this machine": machine,
-    ...(settlementSettings.maxHeadAge !== false && {
-      "a minute after the newest block": latest.timestamp + 60,
-    }),
-  };
-  const time = Math.min(...Object.values(clocks));
-  const difference = Math.max(...Object.values(clocks)) - time;
-  const all = Object.entries(clocks).map(
-    ([name, seconds]) => `${name} ${describeTime(BigInt(seconds))}`,
-  );
-  return difference > MOST_DIFFERENCE
-    ? {
-        time,
-        warning: `clocks differ by ${difference} s: ${all.join(", ")}. The round's end goes by the earliest.`,
-      }
-    : { time };
-}
-
-/** Asks the node, too. */
-export async function readEndClock(vault: VaultHost): Promise<EndClock> {
-  const { latest, next } = await getNextBlock(vault.rpc);
-  return await findEndClock(vault, latest, next);
 }
 
 async function findPastBlock(vault: VaultHost, blockNumber?: BlockTag) {

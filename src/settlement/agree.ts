@@ -3,13 +3,10 @@ import { obstacleIn, refusedBy } from "../settlement-call/outcome.js";
 import { VaultError, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { offerAtMost } from "../settlement-call/fees.js";
-import {
-  chooseNextBlock,
-  findEndClock,
-} from "../settlement-call/next-block.js";
+import { chooseNextBlock } from "../settlement-call/next-block.js";
 import type { SettlementRoute } from "../settlement-call/route.js";
 import { requireUsualPrice } from "../settlement-call/usual-price.js";
-import { staleHead } from "./head-age.js";
+import { endTime, staleHead } from "./head-age.js";
 import { observe } from "./observe.js";
 import type { ParsedOptions } from "./options.js";
 import { propose } from "./propose.js";
@@ -154,7 +151,7 @@ async function proposeAgain(
   }
   const observation = await observe(vault, next.number - 1);
   const { round: current } = observation;
-  const { time } = await findEndClock(vault, next.latest, next);
+  const time = await endTime(vault, next.latest, next);
   const { ifExpired } = options;
   return (
     obstacleIn(current, { intended: round, ifExpired, time }) ??

@@ -8,7 +8,6 @@ import type { AccountLike } from "../client/inputs.js";
 import type { VaultHost } from "../host.js";
 import { getBlock } from "../rpc/blocks.js";
 import type { BlockId } from "../rpc/block-id.js";
-import type { NextBlock } from "../rpc/blocks.js";
 import { tryCall } from "../rpc/calls.js";
 import { settlementCall } from "../settlement-call/route.js";
 import { findRoute } from "../settlement-call/guarded.js";
@@ -62,7 +61,6 @@ export async function findSettler(
 /**
  * Calls `settleAll` as the account that would settle, at the block of the readings.
  *
- * @param next Has the gas limit of a block. Default: it is read.
  * @throws VaultError if the node does not answer
  */
 export async function findIfSettleable(
@@ -70,7 +68,6 @@ export async function findIfSettleable(
   { address: from, isKnown }: Settler,
   { round, volume }: Pick<VaultSnapshot, "round" | "volume">,
   block: BlockId,
-  next?: Pick<NextBlock, "gasLimit">,
 ): Promise<Attempt> {
   const canBeSettledBy = from;
   // A call to an address without code succeeds, too.
@@ -93,7 +90,7 @@ export async function findIfSettleable(
     vault.rpc,
     settlementCall(route),
     block,
-    (next ?? (await getBlock(vault.rpc, block))).gasLimit,
+    (await getBlock(vault.rpc, block)).gasLimit,
   );
   if (reverted === undefined) {
     return { canBeSettled: true, canBeSettledBy, reason: null };

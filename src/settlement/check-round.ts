@@ -1,8 +1,7 @@
 import { obstacleIn } from "../settlement-call/outcome.js";
 import type { Stopped } from "../settlement-call/outcome.js";
 import type { VaultHost } from "../host.js";
-import { readEndClock } from "../settlement-call/next-block.js";
-import { staleAge, staleHead } from "./head-age.js";
+import { endTime, staleAge, staleHead } from "./head-age.js";
 import type { JournalEntry } from "./journal-file.js";
 import { observe, observeNewest } from "./observe.js";
 import type { ParsedOptions } from "./options.js";
@@ -28,11 +27,13 @@ export function roundChecker(
 ): CheckRound {
   return async (at) => {
     const reader = vault.withOptions({ timeout: DEADLINE_MS });
-    const [{ block, round }, clock] = await Promise.all([
-      at === undefined ? observeNewest(reader) : observe(reader, at),
-      at === undefined && ifExpired ? readEndClock(reader) : undefined,
-    ]);
-    const time = clock?.time ?? block.timestamp;
+    const { block, round } = await (at === undefined
+      ? observeNewest(reader)
+      : observe(reader, at));
+    const time =
+      at === undefined && ifExpired
+        ? await endTime(reader, block)
+        : block.timestamp;
     const obstacle = obstacleIn(round, { intended, ifExpired, time });
     const age =
       at === undefined && obstacle === undefined && !acceptsOldHead

@@ -5,12 +5,9 @@ import type { Hex } from "../protocol/index.js";
 import { describeRound } from "../protocol/round.js";
 import { noRetries } from "../rpc/retry.js";
 import { pause } from "../rpc/signals.js";
-import {
-  chooseNextBlock,
-  findEndClock,
-} from "../settlement-call/next-block.js";
+import { chooseNextBlock } from "../settlement-call/next-block.js";
 import type { ChosenNextBlock } from "../settlement-call/next-block.js";
-import { obstacleIn } from "../settlement-call/outcome.js";
+import { obstacleIn, refusedBy } from "../settlement-call/outcome.js";
 import type { Stopped } from "../settlement-call/outcome.js";
 import { settlementCall } from "../settlement-call/route.js";
 import { agree } from "./agree.js";
@@ -19,6 +16,7 @@ import { carryOut } from "./carry-out.js";
 import type { Means } from "./carry-out.js";
 import { roundChecker } from "./check-round.js";
 import { conclude } from "./conclude.js";
+import { endTime, staleAge, staleHead } from "./head-age.js";
 import { Journal } from "./journal.js";
 import type { JournalEntry } from "./journal-file.js";
 import { observe } from "./observe.js";
@@ -106,16 +104,14 @@ async function assertSettled(
   vault: VaultHost,
   options: ParsedOptions,
 ): Promise<SettlementResult> {
-  const { ifExpired } = options;
-  const seen = await seeRound(vault, options);
+  const seen = await seeRound(vault);
   if (seen.kind === "stop") {
     return await stopped(vault, seen);
   }
-  const { known, time, observation } = seen;
-  const { round } = observation;
-  const details = { round: describeRound(round) };
+  const { known, observation } = seen;
+  const details = { round: describeRound(observation.round) };
   const why =
-    obstacleIn(round, { ifExpired, time }) ??
+    (await findObstacle(vault, seen, options)) ??
     refusalOf(vaultError("VAULT_SETTLEMENT_NEEDED", details));
   return await stopped(vault, stop(known, why));
 }
@@ -139,7 +135,7 @@ async function beginNext(
   options: ParsedOptions,
 ): Promise<Followed | Stop> {
   const asked = askAhead(vault, options);
-  const seen = await seeRound(vault, options);
+  const seen = await seeRound(vault);
   if (seen.kind === "stop") {
     return seen;
   }
@@ -173,23 +169,33 @@ interface Seen extends Next {
 }
 
 /** Reads the round. */
-async function seeRound(
-  vault: VaultHost,
-  { ifExpired, emit }: ParsedOptions,
-): Promise<Seen | Stop> {
+async function seeRound(vault: VaultHost): Promise<Seen | Stop> {
   return await orStop({}, async () => {
     const next = await chooseNextBlock(vault);
-    const [observation, { time, warning }] = await Promise.all([
+    const [observation, time] = await Promise.all([
       observe(vault, next.number - 1),
-      findEndClock(vault, next.latest, next),
+      endTime(vault, next.latest, next),
     ]);
-    if (ifExpired && warning !== undefined) {
-      emit({ type: "trouble", message: warning });
-    }
     const { chainId, block, round } = observation;
     const known = { chainId, block, round };
     return { kind: "next", known, next, time, observation };
   });
+}
+
+/**
+ * Finds out if there is nothing to do. A node that is behind cannot tell: its round may have
+ * ended, or another one may have begun.
+ */
+async function findObstacle(
+  vault: VaultHost,
+  { time, observation: { block, round } }: Seen,
+  { ifExpired }: ParsedOptions,
+): Promise<Stopped | undefined> {
+  const obstacle = obstacleIn(round, { ifExpired, time });
+  const age = obstacle === undefined ? undefined : await staleAge(vault, block);
+  return age === undefined
+    ? obstacle
+    : refusedBy(staleHead(vault, block.number, age));
 }
 
 type Ready = Prepared & Seen;
@@ -205,12 +211,10 @@ async function makeReady(
   options: ParsedOptions,
 ): Promise<Ready | Stop> {
   return await orStop(seen.known, async () => {
-    const { time, observation } = seen;
-    const prepared = await prepare(vault, observation, options, asked);
+    const prepared = await prepare(vault, seen.observation, options, asked);
     const guard = prepared.route.guard?.address;
     const known = { ...seen.known, guard };
-    const { ifExpired } = options;
-    const nothing = obstacleIn(observation.round, { ifExpired, time });
+    const nothing = await findObstacle(vault, seen, options);
     return nothing === undefined
       ? { ...seen, ...prepared, known }
       : stop(known, nothing);

@@ -4,7 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import { expect } from "chai";
 
 import { roundChecker } from "../../src/settlement/check-round.js";
-import { staleAge } from "../../src/settlement/head-age.js";
+import { endTime, staleAge } from "../../src/settlement/head-age.js";
 import type { Stopped } from "../../src/settlement-call/outcome.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { speedUpTime, useWallClock } from "../helpers/deadlines.js";
@@ -14,6 +14,7 @@ import {
   nextRound,
   settledRound,
 } from "../helpers/scripted-contracts.js";
+import { ScriptedNode } from "../helpers/scripted-node.js";
 
 /** Time of the newest block of the scripted node, which is no development node. */
 const NEWEST = 1_700_000_005;
@@ -151,6 +152,42 @@ describe("roundChecker()", () => {
       const host = keeper.host({ type, vault: { maxHeadAge: limit } });
       const block = { number: 5, timestamp: NEWEST };
       expect(await staleAge(host, block)).to.equal(is);
+    });
+  }
+});
+
+describe("the time by which a round has ended or not", () => {
+  for (const [title, settings, isDevelopment, time] of [
+    [
+      "the newest block's on a live chain, whatever the node's next block says",
+      { type: "http", vault: { maxHeadAge: 300 } },
+      ...([false, NEWEST] as const),
+    ],
+    [
+      "the next block's if the chain makes blocks on demand",
+      { type: "http", vault: { maxHeadAge: false } },
+      ...([false, NEWEST + 600] as const),
+    ],
+    [
+      "the next block's on a development node",
+      { type: "http", vault: { maxHeadAge: 300 } },
+      ...([true, NEWEST + 600] as const),
+    ],
+    [
+      "the next block's in process",
+      { type: "edr-simulated" },
+      ...([false, NEWEST + 600] as const),
+    ],
+  ] as const) {
+    it(`is ${title}`, async () => {
+      const node = new ScriptedNode();
+      if (isDevelopment) {
+        node.makeDevelopmentNode();
+      }
+      const host = node.host({ settings });
+      const latest = { number: 5, timestamp: NEWEST };
+      const next = { number: 6, timestamp: NEWEST + 600 };
+      expect(await endTime(host, latest, next)).to.equal(time);
     });
   }
 });

@@ -189,16 +189,41 @@ describe("settleAll with ifExpired", () => {
       },
     },
     {
-      title: "says that clocks differ, and goes by the earliest",
-      given: () => {
-        clock.stoppedAt = (Number(NOW) - 600) * 1_000;
+      title:
+        "sends nothing before the newest block is of the round's end, though the next block and this machine are past it",
+      given: ({ chain }) => {
+        const endTime = NOW + 1n;
+        chain.rounds = chain.rounds.map((round) => ({ ...round, endTime }));
+        clock.stoppedAt = (Number(NOW) + 100) * 1_000;
       },
+      network: { vault: { maxHeadAge: 300 } },
       options: ifExpired,
-      is: "nothing-to-do",
-      events: "trouble",
-      then: ({ troubles }) => {
-        expect(troubles).to.match(/^clocks differ by 600 s/u);
+      is: { status: "nothing-to-do", reason: notEnded(NOW + 1n) },
+      events: "",
+    },
+    ...[ifExpired, { assertOnly: true, ifExpired: true }].map((options) => ({
+      title: `${"assertOnly" in options ? "and assertOnly " : ""}refuses if a node that is 4,000 s behind has a round that has not ended: VAULT_STALE_HEAD`,
+      given: ({ chain }: typeof keeper) => {
+        const endTime = NOW + 1n;
+        chain.rounds = chain.rounds.map((round) => ({ ...round, endTime }));
+        clock.stoppedAt = (Number(NOW) + 4_000) * 1_000;
       },
+      network: { vault: { maxHeadAge: 300 } },
+      options,
+      is: "refused VAULT_STALE_HEAD" as const,
+      events: "",
+    })),
+    {
+      title:
+        "and assertOnly refuses a settled round of a node that is behind: VAULT_STALE_HEAD",
+      given: ({ chain }) => {
+        chain.rounds = chain.rounds.map(settledRound);
+        clock.stoppedAt = (Number(NOW) + 4_000) * 1_000;
+      },
+      network: { vault: { maxHeadAge: 300 } },
+      options: { assertOnly: true },
+      is: "refused VAULT_STALE_HEAD",
+      events: "",
     },
   ]);
 });
@@ -439,7 +464,7 @@ describe("settleAll with resumeFirst", () => {
       given: interrupted,
       options: { ...options, ifExpired: true },
       is: { status: "nothing-to-do", reason: notEnded(OPEN_ROUND.endTime) },
-      events: "trouble resuming resumed trouble",
+      events: "resuming resumed",
     },
   ]);
 

@@ -66,10 +66,10 @@ describe("vault status", () => {
   ) => fieldsOf(parseDocument(await run(`${options} --json`, vault, more)));
 
   for (const [options, expired, shown] of [
-    ["", true, "now"],
+    ["", false, "in 1s"],
     ["--block 3", false, "in 3s"],
   ] as const) {
-    it(`status ${options} counts by the time of ${options === "" ? "the next block" : "that block"}`, async () => {
+    it(`status ${options} counts by the time of ${options === "" ? "the newest block, as a settlement on a live chain" : "that block"}`, async () => {
       keeper.chain.rounds = keeper.chain.rounds.map((round) => ({
         ...round,
         endTime: BigInt(HEAD_TIME + 1),

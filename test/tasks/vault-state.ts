@@ -27,29 +27,29 @@ describe("the state of a vault", () => {
     {
       addresses = contracts,
       blockTag,
-      clock,
+      time,
     }: {
       readonly addresses?: ContractAddresses;
       readonly blockTag?: "pending" | undefined;
-      readonly clock?: number | undefined;
+      readonly time?: number | undefined;
     } = {},
   ) => {
     const host = new BareHost(node, addresses, SETTLER, {
-      networkConfig: { type: "http", from: SETTLER },
+      // Of a live chain, whose blocks are old here.
+      networkConfig: {
+        type: "http",
+        from: SETTLER,
+        vault: { maxHeadAge: 1e12 },
+      },
       projectRoot: import.meta.dirname,
     });
-    const next = { number: 6, gasLimit: 1n, baseFeePerGas: 7n };
-    const nextBlock =
-      clock === undefined
-        ? null
-        : Promise.resolve({ ...next, timestamp: clock });
-    return await readState(host, { blockTag }, nextBlock);
+    return await readState(host, { blockTag }, time);
   };
 
-  for (const [title, endTime, clock, expired, secondsToEnd] of [
+  for (const [title, endTime, given, expired, secondsToEnd] of [
     ["one second before its end", HEAD_TIME + 1, undefined, false, 1],
-    ["by the clock", HEAD_TIME + 9, HEAD_TIME + 10, true, -1],
-    ["by the block if the clock is behind", HEAD_TIME, HEAD_TIME - 1, true, 0],
+    ["by the newest block at its end", HEAD_TIME, undefined, true, 0],
+    ["by a given time", HEAD_TIME + 9, HEAD_TIME + 10, true, -1],
     ["if there is no round", 0, undefined, null, null],
     [
       "as far away as a number can hold",
@@ -63,9 +63,9 @@ describe("the state of a vault", () => {
       const node = new ScriptedNode();
       const end = { endTime: BigInt(endTime) };
       node.rounds = node.rounds.map((round) => ({ ...round, ...end }));
-      const { keeper, time } = await stateOf(node, { clock });
+      const { keeper, time } = await stateOf(node, { time: given });
       expect(keeper).to.include({ expired, secondsToEnd });
-      expect(time).to.equal(Math.max(HEAD_TIME, clock ?? 0));
+      expect(time).to.equal(given ?? HEAD_TIME);
     });
   }
 
