@@ -9,7 +9,6 @@ import { asRecord } from "../json.js";
 import { quoteForeignText, redactSecrets } from "../redact.js";
 import type { Redactor } from "../redact.js";
 import { isOfThisProcess, toHardhatError } from "./hardhat-error.js";
-import type { Attempts } from "./retry.js";
 import { findRevert } from "./revert-reason.js";
 import type { RevertReason } from "./revert-reason.js";
 import {
@@ -174,7 +173,7 @@ export function toRpcError(
   method: string,
   redactor: Redactor,
   isBehindHardhat = false,
-  attempts?: Attempts,
+  attempts?: { readonly attempts: number; readonly seconds: number },
 ): VaultError {
   const found = readThrown(thrown);
   const { said: error, links, status, match } = found;
@@ -286,6 +285,11 @@ export function toConfigVariableError(
   return vaultError("VAULT_CONFIG_VARIABLE", { where, problem }, error);
 }
 
+/** Shortest wait before a node that limits the rate gets another request. */
+const SHORTEST_WAIT_MS = 200;
+/** Hardhat has repeated the request seven times by then, without a wait if Retry-After is 0. */
+const SHORTEST_WAIT_AFTER_429_MS = 1_000;
+
 export type Failure =
   | { readonly kind: "reverted"; readonly reverted: RevertReason }
   /** Of Hardhat or a plugin: no node has answered. */
@@ -344,7 +348,14 @@ export function classifyFailure(
   const otherwise = isRefusal && status === undefined ? "refused" : "final";
   return {
     kind: rule?.kind ?? otherwise,
-    retryAfterMs: retryAfterOf(links),
+    retryAfterMs: Math.max(
+      retryAfterOf(links) ?? 0,
+      rule?.kind !== "rateLimited"
+        ? 0
+        : found.status === 429
+          ? SHORTEST_WAIT_AFTER_429_MS
+          : SHORTEST_WAIT_MS,
+    ),
   };
 }
 

@@ -16,12 +16,6 @@ export interface RetryEvent {
   readonly attempt: number;
 }
 
-/** Details of the error of a request that was retried. */
-export interface Attempts {
-  readonly attempts: number;
-  readonly seconds: number;
-}
-
 /** Number of failures of a kind with which a request ends. Other kinds end it at once. */
 export type RetryPolicy = Readonly<Record<FailureReason, number>>;
 
@@ -32,20 +26,44 @@ export const fewRetries: RetryPolicy = { rateLimited: 15, transient: 3 };
 export const noRetries: RetryPolicy = { rateLimited: 1, transient: 1 };
 
 /** The failed attempts of one request. */
-export class FailedAttempts {
+export class Attempts {
   // Counted apart: a node that limited the rate for long may still fail in passing.
   readonly #failures = { rateLimited: 0, transient: 0 };
+  readonly #begunAt = performance.now();
+  #failed: unknown;
+
+  /** Times that the request was sent. */
+  public count = 0;
 
   constructor(private readonly policy: RetryPolicy) {}
 
-  public get count(): number {
-    return this.#failures.rateLimited + this.#failures.transient;
+  /** What the newest attempt ended with; undefined before the first. */
+  public get failed(): unknown {
+    return this.#failed;
   }
 
-  /** Counts a failure. @returns True if the policy allows another attempt. */
-  public mayRetryAfter(reason: FailureReason): boolean {
+  /**
+   * Counts a failure.
+   *
+   * @param reason Undefined for a failure that is final.
+   * @returns True if the policy allows another attempt.
+   */
+  public mayRetryAfter(
+    reason: FailureReason | undefined,
+    failed: unknown,
+  ): reason is FailureReason {
+    this.#failed = failed;
+    if (reason === undefined) {
+      return false;
+    }
     this.#failures[reason] += 1;
     return this.#failures[reason] < this.policy[reason];
+  }
+
+  /** For the error of a request that was retried. */
+  public details(): { attempts: number; seconds: number } | undefined {
+    const seconds = Math.round((performance.now() - this.#begunAt) / 1_000);
+    return this.count > 1 ? { attempts: this.count, seconds } : undefined;
   }
 }
 

@@ -7,13 +7,8 @@ import type { Eip1193Provider } from "./eip1193.js";
 import { classifyFailure, toRpcError } from "./errors.js";
 import { BLOCK_METHOD, KnownBlocks, blockNotFound } from "./block-id.js";
 import { ResponseParser } from "./response-parser.js";
-import { FailedAttempts, usualRetries, waitAfter } from "./retry.js";
-import type {
-  Attempts,
-  FailureReason,
-  RetryEvent,
-  RetryPolicy,
-} from "./retry.js";
+import { Attempts, usualRetries, waitAfter } from "./retry.js";
+import type { FailureReason, RetryEvent, RetryPolicy } from "./retry.js";
 import { hideInReason } from "./revert-reason.js";
 import type { RevertReason } from "./revert-reason.js";
 import { firstAborted, isAbortOf, orAbort, pause } from "./signals.js";
@@ -57,14 +52,25 @@ export const BATCH = "a batch of requests";
 const safeToResend =
   /^(?:eth_(?:accounts|blockNumber|call|chainId|createAccessList|estimateGas|feeHistory|gasPrice|get\w+|maxPriorityFeePerGas|simulateV1)|debug_trace(?:Call|Transaction)|anvil_nodeInfo|hardhat_metadata|net_version|web3_clientVersion)$/u;
 
+/** Refusals within this time are of requests that were sent together, and count once. */
+const SLOWED_AGAIN_MS = 200;
+
 /** State of a node, shared by all clients of a connection. */
 export class KnownNode {
-  public readonly readSlots = pLimit(MAX_CONCURRENCY);
   public readonly blocks = new KnownBlocks();
   /** False if it takes a block's number, and not its hash (EIP-1898). */
   public takesHashes: boolean | undefined;
   /** True if it applies state overrides, which the lens needs. */
   public runsLens: boolean | undefined;
+  /**
+   * The newest failure of a request that is being retried. A deadline that ends other work
+   * meanwhile, such as a lookup of an address, has it as its reason.
+   */
+  public failing: VaultError | undefined;
+  /** A request keeps its turn while it is retried: others wait before they are sent. */
+  public readonly turns = pLimit(MAX_CONCURRENCY);
+  #answeredInARow = 0;
+  #slowedAt = -Infinity;
 
   /**
    * @param redactor Knows the secrets of the connection.
@@ -74,6 +80,31 @@ export class KnownNode {
     public readonly redactor = new Redactor(),
     public readonly isBehindHardhat = false,
   ) {}
+
+  /**
+   * Makes fewer requests at a time to a node that limits the rate, as TCP does: half as
+   * many after a refusal, one more after four times as many answers.
+   */
+  public adapt(isRateLimited: boolean): void {
+    const { turns } = this;
+    if (isRateLimited) {
+      this.#answeredInARow = 0;
+      const now = performance.now();
+      if (now - this.#slowedAt > SLOWED_AGAIN_MS) {
+        this.#slowedAt = now;
+        turns.concurrency = Math.max(1, turns.concurrency >> 1);
+      }
+      return;
+    }
+    this.#answeredInARow += 1;
+    if (
+      turns.concurrency < MAX_CONCURRENCY &&
+      this.#answeredInARow >= 4 * turns.concurrency
+    ) {
+      this.#answeredInARow = 0;
+      turns.concurrency += 1;
+    }
+  }
 }
 
 /** State that the requests of one group share. */
@@ -86,7 +117,7 @@ interface RequestGroup {
   readonly listeners: ReadonlyArray<(event: RetryEvent) => void>;
   /**
    * The failure of a request that was retried until the deadline. Later requests throw it,
-   * too: a snapshot makes others after it, and a time-out would hide the node's words.
+   * too: a snapshot makes others after it, and a timeout would hide the node's words.
    */
   failureAtDeadline?: VaultError;
 }
@@ -198,100 +229,101 @@ export class RpcClient {
     method: string,
     params: readonly unknown[],
   ): Promise<Executed> {
-    const { group } = this;
-    const { deadlines, signals } = group;
-    const allSignals = [
+    if (method !== BATCH && !safeToResend.test(method)) {
+      const executed = await this.#send(method, params);
+      if ("thrown" in executed) {
+        throw this.#toError(executed.thrown, method);
+      }
+      return executed;
+    }
+    const { deadlines, signals } = this.group;
+    const limits = [
       ...(deadlines.length === 0
         ? [AbortSignal.timeout(DEFAULT_TIMEOUT_MS)]
         : deadlines),
       ...signals,
     ];
-    const begunAt = performance.now();
-    const failures = new FailedAttempts(this.policy);
-    let failed: FailedAttempt | undefined;
-    for (let attempt = 1; ; attempt += 1) {
-      // Undefined if a signal came first.
-      const outcome = await this.#send(method, params, allSignals);
-      if (outcome !== undefined && !("thrown" in outcome)) {
-        return outcome;
+    const attempts = new Attempts(this.policy);
+    try {
+      return await orAbort(
+        async (over) =>
+          await this.node.turns(
+            async () =>
+              await this.#repeat(method, params, attempts, limits, over),
+          ),
+        ...limits,
+      );
+    } catch (error) {
+      if (isAbortOf(signals, error) || !isAbortOf(limits, error)) {
+        throw error;
       }
-      // An earlier failure explains more than a timeout.
-      failed = outcome ?? failed;
-      const reason = outcome?.retry;
-      const mayRetry = reason !== undefined && failures.mayRetryAfter(reason);
-      if (mayRetry && firstAborted(allSignals) === undefined) {
-        const problem = this.#toError(outcome?.thrown, method).shortMessage;
-        for (const listener of group.listeners) {
-          listener({ method, reason, problem, attempt });
-        }
-        await pause(waitAfter(attempt, outcome?.retryAfterMs), ...allSignals);
-        if (firstAborted(allSignals) === undefined) {
-          continue;
-        }
-      }
-      if (outcome === undefined || mayRetry) {
-        firstAborted(signals)?.throwIfAborted();
-      }
-      if (failed === undefined) {
-        throw group.failureAtDeadline ?? this.#timedOut(method);
-      }
-      const seconds = Math.round((performance.now() - begunAt) / 1_000);
-      const attempts = attempt > 1 ? { attempts: attempt, seconds } : undefined;
-      const error = this.#toError(failed.thrown, method, attempts);
-      if (firstAborted(deadlines) !== undefined) {
-        group.failureAtDeadline ??= error;
-      }
-      throw error;
+      throw this.#atDeadline(method, attempts);
     }
   }
 
-  /** Sends once. @returns Undefined if one of the signals comes first. */
+  /** Sends until the node answers, or until the failure is final. */
+  async #repeat(
+    method: string,
+    params: readonly unknown[],
+    attempts: Attempts,
+    limits: readonly AbortSignal[],
+    over: Promise<never>,
+  ): Promise<Executed> {
+    const { node, group } = this;
+    let failure: VaultError | undefined;
+    try {
+      for (;;) {
+        // A request that waited for too long is not sent.
+        firstAborted(limits)?.throwIfAborted();
+        attempts.count += 1;
+        // One that hangs gives its turn to another.
+        const executed = await Promise.race([this.#send(method, params), over]);
+        if (!("thrown" in executed)) {
+          node.adapt(false);
+          return executed;
+        }
+        const { thrown, retry, retryAfterMs } = executed;
+        node.adapt(retry === "rateLimited");
+        if (!attempts.mayRetryAfter(retry, thrown)) {
+          throw this.#toError(thrown, method, attempts);
+        }
+        const { count } = attempts;
+        failure = this.#toError(thrown, method);
+        node.failing = failure;
+        const { shortMessage: problem } = failure;
+        for (const listener of group.listeners) {
+          listener({ method, reason: retry, problem, attempt: count });
+        }
+        await pause(waitAfter(count, retryAfterMs), ...limits);
+      }
+    } finally {
+      if (node.failing === failure) {
+        node.failing = undefined;
+      }
+    }
+  }
+
   async #send(
     method: string,
     params: readonly unknown[],
-    allSignals: readonly AbortSignal[],
-  ): Promise<Executed | FailedAttempt | undefined> {
-    const send = async (): Promise<Answered> => {
-      try {
-        const result = await this.provider.request({ method, params });
-        return { result: result ?? null };
-      } catch (thrown) {
-        if (isEmptyAnswer(thrown)) {
-          return { result: null };
-        }
-        throw thrown;
-      }
-    };
-    if (method !== BATCH && !safeToResend.test(method)) {
-      return await send().catch((thrown: unknown) => {
-        const judged = this.#judge(thrown, method, params);
-        return "thrown" in judged ? { thrown: judged.thrown } : judged;
-      });
-    }
+  ): Promise<Executed | FailedAttempt> {
+    let result: unknown;
     try {
-      const answered = await orAbort(
-        async (over) =>
-          await this.node.readSlots(async () => {
-            // A request that waited for too long is not sent.
-            firstAborted(allSignals)?.throwIfAborted();
-            // Within the limit: one that hangs gives its place to another.
-            return await Promise.race([send(), over]);
-          }),
-        ...allSignals,
-      );
-      return method === BLOCK_METHOD &&
-        answered.result === null &&
-        this.node.blocks.includeBlockOf(method, params)
-        ? {
-            thrown: blockNotFound(this.network, String(params[0])),
-            retry: "transient",
-          }
-        : answered;
+      result = (await this.provider.request({ method, params })) ?? null;
     } catch (thrown) {
-      return isAbortOf(allSignals, thrown)
-        ? undefined
-        : this.#judge(thrown, method, params);
+      if (!isEmptyAnswer(thrown)) {
+        return this.#judge(thrown, method, params);
+      }
+      result = null;
     }
+    return method === BLOCK_METHOD &&
+      result === null &&
+      this.node.blocks.includeBlockOf(method, params)
+      ? {
+          thrown: blockNotFound(this.network, String(params[0])),
+          retry: "transient",
+        }
+      : { result };
   }
 
   /** Tells a revert from a failure, and whether another attempt may succeed. */
@@ -321,6 +353,7 @@ export class RpcClient {
       : { thrown };
   }
 
+  /** @param attempts If a retry was possible. */
   #toError(thrown: unknown, method: string, attempts?: Attempts): VaultError {
     const { redactor, isBehindHardhat } = this.node;
     return toRpcError(
@@ -329,13 +362,25 @@ export class RpcClient {
       method,
       redactor,
       isBehindHardhat,
-      attempts,
+      attempts?.details(),
     );
   }
 
-  #timedOut(method: string): VaultError {
-    const { network } = this;
-    return vaultError("VAULT_RPC_TIMEOUT", { network, method });
+  /** An earlier failure explains more than a timeout. */
+  #atDeadline(method: string, attempts?: Attempts): VaultError {
+    const { network, group, node } = this;
+    if (attempts?.failed !== undefined) {
+      group.failureAtDeadline ??= this.#toError(
+        attempts.failed,
+        method,
+        attempts,
+      );
+    }
+    return (
+      group.failureAtDeadline ??
+      node.failing ??
+      vaultError("VAULT_RPC_TIMEOUT", { network, method })
+    );
   }
 
   /**
@@ -370,7 +415,7 @@ export class RpcClient {
     try {
       return await orAbort(work, ...deadlines, ...signals);
     } catch (error) {
-      throw isAbortOf(deadlines, error) ? this.#timedOut(method) : error;
+      throw isAbortOf(deadlines, error) ? this.#atDeadline(method) : error;
     }
   }
 }

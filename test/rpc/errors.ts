@@ -456,7 +456,7 @@ describe("failed requests", () => {
     expect(rpcErrorOf(page)).to.not.have.property("cause");
   });
 
-  it("the header Retry-After counts if it is a whole number of seconds, also beside a body with the node's own error", () => {
+  it("the header Retry-After counts if it is a whole number of seconds and at least one, also beside a body with the node's own error", () => {
     const waits = (value: unknown): number | undefined => {
       const failure = classifyFailure(
         new StatusError(429, { "retry-after": value }),
@@ -467,10 +467,10 @@ describe("failed requests", () => {
     expect(classifyFailure(withBody(400, limitedBody, { headers }))).to.include(
       { kind: "rateLimited", retryAfterMs: 7_000 },
     );
-    expect(["7", "12", "0"].map(waits)).to.deep.equal([7_000, 12_000, 0]);
-    expect(["1.5", ["7"], "1234567", undefined].map(waits)).to.deep.equal(
-      Array(4).fill(undefined),
-    );
+    expect(["7", "12"].map(waits)).to.deep.equal([7_000, 12_000]);
+    expect(
+      ["0", "-1", "1.5", ["7"], "1234567", undefined].map(waits),
+    ).to.deep.equal(Array(6).fill(1_000));
   });
 });
 

@@ -105,7 +105,7 @@ describe("the options of a group of requests", () => {
 
   it("throw what failed first, also from a later request, if the deadline ends two that fail", async () => {
     const { rpc } = recording((method) =>
-      method === "eth_call" ? limited : new StatusError(503),
+      method === "eth_call" ? new StatusError(502) : new StatusError(503),
     );
     const group = rpc.withOptions({ timeout: 500 });
     const failureOf = async (method: string): Promise<string> =>
@@ -118,12 +118,12 @@ describe("the options of a group of requests", () => {
 
   it("throw the failure of an earlier attempt, not a time-out, if the deadline ends a later one", async () => {
     const { message } = await expectVaultError(
-      inTurn(limited, hangs)
+      inTurn(new StatusError(503), hangs)
         .rpc.withOptions({ timeout: 2_000 })
         .request("eth_chainId"),
       "VAULT_NETWORK_UNREACHABLE",
     );
-    expect(message).to.contain("HTTP status 429 (tried 2 times in 2 s)");
+    expect(message).to.contain("HTTP status 503 (tried 2 times in 2 s)");
   });
 
   it("throw VAULT_RPC_TIMEOUT at the deadline if an earlier request failed by itself", async () => {
@@ -246,12 +246,13 @@ describe("the options of a group of requests", () => {
       .slice(1)
       .map((time, index) => time - Number(times[index]));
     const growing = [50, 100, 200, 400, 800, 1_600];
-    const expected = waits.map((_, index) => growing[index] ?? 2_000);
+    // At least a second after HTTP status 429, and then as after any failure.
+    const expected = waits.map((_, index) => 1_000 + (growing[index] ?? 2_000));
     // The test's clock makes steps.
     expect(
       waits.map((wait, index) => Math.abs(wait - Number(expected[index])) < 40),
     ).to.deep.equal(expected.map(() => true));
-    expect(message).to.match(/\(tried 15 times in (?:19|20) s\)/u);
+    expect(message).to.match(/\(tried 15 times in 3[34] s\)/u);
     expect(asked).to.have.length(15);
   });
 });
@@ -316,10 +317,10 @@ describe("a client with a deadline or a signal", () => {
       method === "eth_call" ? limited : { ...header, result: "0x1" },
     );
     const { message } = await expectVaultError(
-      vault.snapshot({ timeout: 200 }),
+      vault.snapshot({ timeout: 2_500 }),
       "VAULT_NETWORK_UNREACHABLE",
     );
-    expect(message).to.match(/status 429 \(tried [2-9] times in 0 s\)/u);
+    expect(message).to.match(/status 429 \(tried [2-9] times in [23] s\)/u);
   });
 });
 
@@ -418,6 +419,113 @@ describe("a client that retries requests", () => {
       }
     });
   }
+});
+
+/** A node that answers so many requests a second, and refuses all others with a code. */
+function limitedTo(perSecond: number): RecordingNode & { refusals: number } {
+  let answered: number[] = [];
+  const node = Object.assign(
+    recording(() => {
+      const now = performance.now();
+      answered = answered.filter((time) => now - time < 1_000);
+      if (answered.length >= perSecond) {
+        node.refusals += 1;
+        return Object.assign(new Error("limit exceeded"), { code: -32_005 });
+      }
+      answered.push(now);
+      return "0x1";
+    }),
+    { refusals: 0 },
+  );
+  return node;
+}
+
+describe("a client whose node limits the rate of requests", () => {
+  speedUpTime();
+
+  it("gets every answer of 100 requests at a time from a node that takes two a second, with less than three refusals for each", async () => {
+    const node = limitedTo(2);
+    const requests = Array.from(
+      { length: 100 },
+      async () => await node.rpc.request("eth_getBalance"),
+    );
+    expect(new Set(await Promise.all(requests))).to.deep.equal(
+      new Set(["0x1"]),
+    );
+    expect(node.refusals).to.be.below(300);
+  });
+
+  it("makes as many requests at a time as before once the node takes them again", async () => {
+    let most = 0;
+    let underWay = 0;
+    let isLimited = true;
+    const { rpc } = recording(async () => {
+      if (isLimited) {
+        return limited;
+      }
+      underWay += 1;
+      most = Math.max(most, underWay);
+      await nextTurn();
+      underWay -= 1;
+      return "0x1";
+    });
+    const ask = async (count: number): Promise<unknown> =>
+      await Promise.allSettled(
+        Array.from(
+          { length: count },
+          async () => await rpc.request("eth_call"),
+        ),
+      );
+    await ask(4);
+    isLimited = false;
+    await ask(4);
+    expect(most).to.equal(1);
+    await ask(1_000);
+    expect(most).to.equal(16);
+  });
+
+  it("ends a request at its deadline while others keep all turns", async () => {
+    const { rpc, asked } = inTurn(limited);
+    const stop = new AbortController();
+    const others = Array.from({ length: 16 }, async () => {
+      await rpc
+        .withOptions(stop)
+        .request("eth_call")
+        .catch(() => undefined);
+    });
+    await expectVaultError(
+      rpc.withOptions({ timeout: 100 }).request("eth_chainId"),
+      "VAULT_NETWORK_UNREACHABLE",
+    );
+    stop.abort("enough");
+    await Promise.all(others);
+    expect(asked.map(({ method }) => method)).to.not.include("eth_chainId");
+  });
+
+  for (const seconds of ["0", "-1"]) {
+    it(`waits at least a second after each HTTP status 429 with Retry-After: ${seconds}`, async () => {
+      const { rpc, asked } = inTurn(
+        new StatusError(429, { "retry-after": seconds }),
+      );
+      await rpc
+        .withOptions({ timeout: 5_000 })
+        .request("eth_call")
+        .catch(() => undefined);
+      expect(asked.length).to.be.within(3, 5);
+    });
+  }
+
+  it("names the answer of the node in the error of a lookup that the deadline ends", async () => {
+    const { rpc } = inTurn(limited);
+    const lookup = rpc.request("eth_getBlockByNumber");
+    lookup.catch(() => undefined);
+    const { message } = await expectVaultError(
+      rpc.withOptions({ timeout: 3_000 }).withinDeadline("a lookup", lookup),
+      "VAULT_NETWORK_UNREACHABLE",
+    );
+    expect(message).to.contain("HTTP status 429");
+    await lookup.catch(() => undefined);
+  });
 });
 
 describe("a client whose node lacks a block", () => {
