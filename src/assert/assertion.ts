@@ -23,6 +23,9 @@ export interface Verdict {
 /** Fails an assertion and its negation, because the check could not be made. */
 export class NoVerdict extends Error {}
 
+/** Fails an assertion, not its negation: the settlement had nothing to do. */
+export class NothingSettled extends Error {}
+
 /**
  * @param subject Awaited before a refusal: a transaction that is mined later would be one
  * of the next test.
@@ -47,10 +50,13 @@ export async function assertVerdict(
     error.stack = `${error.name}: ${error.message}${stack.slice(stack.indexOf("\n"))}`;
     throw error;
   };
-  const found = await check.catch(async (error: unknown) => {
+  const found = await check.catch(async (error: unknown): Promise<Verdict> => {
     await Promise.allSettled([subject]);
     if (error instanceof NoVerdict) {
       return fail(error);
+    }
+    if (error instanceof NothingSettled) {
+      return { pass: false, message: error.message };
     }
     throw addFrames(error, stack.split("\n").slice(1));
   });

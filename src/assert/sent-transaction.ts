@@ -16,17 +16,16 @@ import {
 import type { Receipt } from "../rpc/transactions.js";
 import { addressesOf, countScripts } from "../mocks/deployed-mocks.js";
 import { quoteForeignText } from "../redact.js";
-import { NoVerdict, describe, requireVault } from "./assertion.js";
+import {
+  NoVerdict,
+  NothingSettled,
+  describe,
+  requireVault,
+} from "./assertion.js";
 
 /** Time until a node has a transaction. */
 const UNKNOWN_LIMIT_MS = 1_000;
 const PENDING_LIMIT_MS = 30_000;
-
-/** A settlement that found nothing to do. */
-export interface Idle {
-  /** The explanation as a clause; undefined if nothing was sent. */
-  readonly idle: string | undefined;
-}
 
 /**
  * Waits for a transaction, and reads the vault before and after it.
@@ -35,17 +34,15 @@ export async function readAroundTransaction<Value>(
   vault: unknown,
   transaction: unknown,
   read: (client: VaultClient, options: ReadOptions) => Promise<Value>,
-): Promise<
-  | { readonly hash: string; readonly before: Value; readonly after: Value }
-  | Idle
-> {
+): Promise<{
+  readonly hash: string;
+  readonly before: Value;
+  readonly after: Value;
+}> {
   // Comes first: a rejected promise must not stay unhandled.
   const sent = await transaction;
   const client = await requireVault(vault);
   const hash = hashOf(sent);
-  if (typeof hash === "object") {
-    return hash;
-  }
   const { blockNumber, blockHash, succeeded } = await requireReceipt(
     client.rpc,
     hash,
@@ -99,7 +96,8 @@ async function requireUnchangedMocks(
   }
 }
 
-export function hashOf(subject: unknown): Hex | Idle {
+/** @throws NothingSettled for a settlement that had nothing to do */
+export function hashOf(subject: unknown): Hex {
   const { transactionHash, hashes, status, reason, ...given } =
     asRecord(subject);
   // viem's receipt has its hash, and a status of its own.
@@ -109,12 +107,9 @@ export function hashOf(subject: unknown): Hex | Idle {
   const { hash = subject } = given;
   if (status === "nothing-to-do") {
     const isSent = Array.isArray(hashes) && hashes.length > 0;
-    const why = quoteForeignText(String(reason));
-    return {
-      idle: isSent
-        ? `transaction ${String(hash)} settled nothing: ${why}`
-        : undefined,
-    };
+    throw new NothingSettled(
+      `expected a transaction that settles, but ${isSent ? `transaction ${String(hash)} settled nothing: ${quoteForeignText(String(reason))}` : "nothing was sent: the settlement had nothing to do"}`,
+    );
   }
   if (status === "refused" || status === "reverted") {
     throw new NoVerdict(

@@ -142,7 +142,7 @@ describe("changesReadings()", () => {
       changesReadings(vault, vault.settleAll()),
     );
     expect(message).to.equal(
-      "expected readings to change, but no transaction was sent: the settlement had nothing to do",
+      "expected a transaction that settles, but nothing was sent: the settlement had nothing to do",
     );
   });
 

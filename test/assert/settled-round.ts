@@ -82,7 +82,7 @@ describe("settlesRound() and roundSettled()", () => {
         await settle();
         return await vault.settleAll();
       },
-      /^expected the vault's latest round to be settled by a transaction, but nothing was sent: the settlement had nothing to do$/u,
+      /^expected a transaction that settles, but nothing was sent: the settlement had nothing to do$/u,
       "passes",
     ],
   ];
