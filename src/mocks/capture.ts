@@ -5,7 +5,6 @@ import { parseUint256, requireFixedBlock } from "../client/inputs.js";
 import type { BlockTag } from "../client/inputs.js";
 import { takePinnedSnapshot } from "../client/snapshot.js";
 import type { VaultClient } from "../client/vault-client.js";
-import { VaultError } from "../errors.js";
 import { asRecord, toJsonValue } from "../json.js";
 import { get, set, standaloneQueries } from "../protocol/index.js";
 import type { CalMarginsParameters } from "../protocol/index.js";
@@ -72,48 +71,42 @@ export async function capture(
   const { chainId, block, round } = snapshot;
   const pinned = { blockTag: block.number };
   let failed = 0;
-
   /** Converts a value for the file; a replay of a failure needs the revert data. */
-  const record = (value: unknown, reading: string): unknown => {
+  const record = (value: unknown): unknown => {
     if (!isFailedReading(value)) {
       return toJsonValue(value);
     }
     const { code, kind, cause } = value.error;
     if (kind !== "chain") {
-      throw nameReading(value.error, reading);
+      throw value.error;
     }
     failed += 1;
-    const { data } = asRecord(cause);
-    return {
-      error:
-        code === "VAULT_CALL_REVERTED"
-          ? { code, revertData: String(data).toLowerCase() }
-          : { code },
-    };
+    const revertData = String(asRecord(cause)["data"]).toLowerCase();
+    const isRevert = code === "VAULT_CALL_REVERTED";
+    return { error: isRevert ? { code, revertData } : { code } };
   };
 
   const readings: Record<string, unknown> = {};
   for (const { path } of standaloneQueries) {
-    set(readings, path, record(get(snapshot, path), path.join(".")));
+    set(readings, path, record(get(snapshot, path)));
   }
-  const ofRound = isFailedReading(round) ? [] : [round];
-  const recordedMargins: unknown[] = [];
-  for (const { maxVolume, APY, endTime } of [...ofRound, ...margins]) {
+  const allTerms = [...(isFailedReading(round) ? [] : [round]), ...margins];
+  const recordedMargins: object[] = [];
+  for (const { maxVolume, APY, endTime } of allTerms) {
     const terms = { maxVolume, APY, endTime };
     const result = await series.calMargins(terms, pinned).catch(failedReading);
     recordedMargins.push({
       ...asRecord(toJsonValue(terms)),
-      ...asRecord(record(result, "margins")),
+      ...asRecord(record(result)),
     });
   }
-  readings["margins"] = recordedMargins;
   const recordedOrders: Record<string, unknown> = {};
   const found =
     ids.length === 0
       ? []
       : series.orders({ ids: [...new Set(ids)], ...pinned });
   for await (const { orderID, ...order } of found) {
-    recordedOrders[String(orderID)] = record(order, `order ${orderID}`);
+    recordedOrders[String(orderID)] = record(order);
   }
   await series.requirePin();
   return {
@@ -123,22 +116,11 @@ export async function capture(
       chainId,
       block: { number: block.number, timestamp: block.timestamp },
       ...readings,
+      margins: recordedMargins,
       orders: recordedOrders,
     },
     orders: Object.keys(recordedOrders).length,
     margins: recordedMargins.length,
     failed,
   };
-}
-
-/** The error of a request names its method only. */
-function nameReading(error: VaultError, reading: string): VaultError {
-  const { code, details, cause } = error;
-  return "method" in details
-    ? new VaultError(
-        code,
-        { ...details, method: `${details["method"]} (reading ${reading})` },
-        cause,
-      )
-    : error;
 }
