@@ -71,7 +71,7 @@ export async function benchSimulateOnNode(
       {
         name: `${SIMULATION}: times a plain call`,
         values: ratios(times[SIMULATION], times[PLAIN_CALL]),
-        goal: { demand: "at most", limit: 3 },
+        goal: { demand: "at most", limit: 4.5 },
       },
       {
         name: `${REQUESTS}: times a plain call`,
@@ -80,7 +80,7 @@ export async function benchSimulateOnNode(
       {
         name: "the second simulation of a connection: requests",
         values: [waves.flat().length],
-        goal: { demand: "at most", limit: 6 },
+        goal: { demand: "at most", limit: 4 },
       },
     ];
   });

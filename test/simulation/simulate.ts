@@ -133,6 +133,15 @@ describe("the status of a simulation", () => {
     });
   });
 
+  it("simulateSettleAll asks for the newest block and the next one, the tip, and one simulation", async () => {
+    const node = new ScriptedNode();
+    await simulateOn(node, { from: SETTLER });
+    expect(node.asked.map(({ method }) => method)).to.deep.equal([
+      ...["eth_getBlockByNumber", "eth_getBlockByNumber"],
+      ...["eth_maxPriorityFeePerGas", "eth_simulateV1"],
+    ]);
+  });
+
   it("simulateSettleAll throws VAULT_NO_CODE of a vault without code, with the block that it starts from", async () => {
     const { message, details } = await expectVaultError(
       simulateOn(new ScriptedNode({ codeOf: () => "0x" }), { blockNumber: 2 }),

@@ -1,0 +1,132 @@
+import { expect } from "chai";
+import { Interface, toQuantity } from "ethers";
+
+import { simulateToShow } from "../../tasks/simulate.js";
+import { simulateSettleAll } from "../../src/simulation/simulate.js";
+import { VaultError } from "../../src/errors.js";
+import { useAnvil } from "../helpers/anvil.js";
+import { fetchProvider } from "../helpers/fetch-provider.js";
+import { fieldsOf } from "../helpers/fields.js";
+import { connectTo } from "../helpers/hre.js";
+import { startRpcServer } from "../helpers/rpc-server.js";
+import type { RpcServer } from "../helpers/rpc-server.js";
+import { deploySettlingVault } from "../helpers/settling-vaults.js";
+
+const PRICE = 1_000n * 10n ** 18n;
+/** More than a simulation with its tokens makes. */
+const MOST_REQUESTS = 30;
+
+const setters = new Interface([
+  "function set(uint256)",
+  "function setDecimals(uint8)",
+]);
+
+/** What a node answers to a hash in the place of a block's number. */
+const noHash = { error: { code: -32_602, message: "invalid block" } };
+
+describe("a simulation while the chain replaces its newest block", () => {
+  const anvil = useAnvil();
+  let server: RpcServer;
+  before(async () => {
+    server = await startRpcServer({ upstream: anvil.url });
+  });
+  after(async () => {
+    await server.stop();
+  });
+
+  for (const [node, refusesHash] of [
+    ["takes hashes", () => false],
+    [
+      "takes hashes but in eth_simulateV1",
+      (method: string) => method === "eth_simulateV1",
+    ],
+    ["takes no hashes", () => true],
+  ] as const) {
+    for (const isShown of [false, true]) {
+      it(`${isShown ? "and its tokens are" : "is"} of one branch, or VAULT_REORGED, before whichever request the block is replaced, on a node that ${node}`, async () => {
+        const chain = fetchProvider(anvil.url);
+        const ask = async (method: string, ...params: unknown[]) =>
+          await chain.request({ method, params });
+        const { ethers } = (await connectTo(anvil.url)).vault.connection;
+        const deployer = await ethers.provider.getSigner(0);
+        const { contract, contracts, token } = await deploySettlingVault(
+          deployer,
+          "PayingVault",
+        );
+        const oracle: unknown = await contract
+          .getFunction("oracle")
+          .staticCall();
+        await ask("anvil_mine", "0x2");
+        let branches = 0;
+        /** Price and decimals of the branches, by the hash of the newest block. */
+        const known = new Map<unknown, readonly [bigint, number]>();
+        const replace = async (): Promise<void> => {
+          branches += 1;
+          const values = [PRICE + BigInt(branches), branches] as const;
+          const calls = [
+            [oracle, setters.encodeFunctionData("set", [values[0]])],
+            [
+              await token.getAddress(),
+              setters.encodeFunctionData("setDecimals", [values[1]]),
+            ],
+          ];
+          await ask(
+            "anvil_reorg",
+            1,
+            calls.map(([to, data]) => [
+              { from: deployer.address, to, data, gas: toQuantity(100_000) },
+              0,
+            ]),
+          );
+          const block = fieldsOf(
+            await ask("eth_getBlockByNumber", "latest", false),
+          );
+          known.set(block["hash"], values);
+        };
+        let replaced = 0;
+        for (let place = 0; place < MOST_REQUESTS; place += 1) {
+          await replace();
+          // A new connection knows nothing of its node.
+          const { vault } = await connectTo(server.url);
+          let left = place;
+          server.handler = async ({ request: { method, params } }) => {
+            if (left-- === 0) {
+              replaced += 1;
+              await replace();
+            }
+            const isByHash = params.some((one) => "blockHash" in fieldsOf(one));
+            return isByHash && refusesHash(method) ? noHash : undefined;
+          };
+          const simulate = isShown ? simulateToShow : simulateSettleAll;
+          const shown = await simulate(vault.at(contracts), {
+            engine: "simulateV1",
+          }).catch((error: unknown) => {
+            expect(VaultError.isVaultError(error) && error.code).to.equal(
+              "VAULT_REORGED",
+            );
+          });
+          if (shown !== undefined) {
+            const [price, decimals] = known.get(shown.pin.hash) ?? [];
+            const { changes, status } = shown.simulation;
+            expect(status).to.equal("settled");
+            const settled = changes.find(
+              ({ field }) => field === "settledPrice",
+            );
+            expect(settled?.after, `request ${place}`).to.equal(price);
+            if ("tokens" in shown) {
+              const [described] = shown.tokens.values();
+              expect([decimals, null], `request ${place}`).to.include(
+                described?.decimals,
+              );
+            }
+          }
+          await vault.connection.close();
+          if (left >= 0) {
+            break;
+          }
+        }
+        expect(replaced).to.be.greaterThan(4);
+      });
+    }
+  }
+});
