@@ -2,7 +2,7 @@ import { ZeroAddress } from "ethers";
 
 import type { VaultHost } from "../src/host.js";
 import { invalidArgument, vaultError } from "../src/errors.js";
-import { describeTransfers } from "./output/simulation.js";
+import { withTokens } from "./output/simulation.js";
 import { buildSettlement } from "../src/settlement/calldata.js";
 import { toSafeBatch } from "../src/settlement/safe.js";
 import {
@@ -145,7 +145,7 @@ export async function settle(
       ...(envelope ?? { ...where, block: null }),
       settlement: {
         ...settlement,
-        preview: preview === null ? null : describeTransfers(preview, tokens),
+        preview: preview === null ? null : withTokens(preview, tokens),
       },
     },
     // A settlement that left tokens in the guard has a code.

@@ -7,7 +7,7 @@ import type { SimulateSettleAllOptions } from "../src/simulation/options.js";
 import { simulateTask } from "./definitions/simulate.js";
 import { readAction } from "./open-vault.js";
 import { title } from "./output/blocks.js";
-import { describeTransfers, simulationBlocks } from "./output/simulation.js";
+import { withTokens, simulationBlocks } from "./output/simulation.js";
 import type { ShownSimulation } from "./output/simulation.js";
 import { selectedNetwork } from "./parse-options.js";
 import { Time } from "./parsers.js";
@@ -50,7 +50,7 @@ export async function simulate(
   return {
     json: {
       ...envelope,
-      simulation: describeTransfers(simulation, shown.tokens),
+      simulation: withTokens(simulation, shown.tokens),
     },
     ok: status === "settled" || status === "nothing-to-do",
     blocks: [

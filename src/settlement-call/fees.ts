@@ -45,25 +45,35 @@ const USUAL_TIP = 1_000_000_000n;
 /**
  * Returns the configured gas price, else the fees of ethers' `getFeeData`: twice the
  * base fee plus the tip that the node suggests.
+ *
+ * @param next The tip is asked for while this block is read.
  */
 export async function resolveFees(
   rpc: RpcClient,
   config: Pick<NetworkConfig, "gasPrice">,
-  { baseFeePerGas }: Pick<Block, "baseFeePerGas">,
+  next: BlockWithFee | Promise<BlockWithFee>,
 ): Promise<GasPrice> {
-  if (config.gasPrice !== "auto" || baseFeePerGas === undefined) {
-    const gasPrice =
-      config.gasPrice === "auto" ? await getGasPrice(rpc) : config.gasPrice;
-    return { fees: { gasPrice }, current: gasPrice, highest: gasPrice };
+  if (config.gasPrice !== "auto") {
+    return legacyPrice(config.gasPrice);
   }
-  const maxPriorityFeePerGas = await getPriorityFee(rpc).catch(
-    fallbackTo(USUAL_TIP, isNodeRefusal),
-  );
+  const [{ baseFeePerGas }, maxPriorityFeePerGas] = await Promise.all([
+    next,
+    getPriorityFee(rpc).catch(fallbackTo(USUAL_TIP, isNodeRefusal)),
+  ]);
+  if (baseFeePerGas === undefined) {
+    return legacyPrice(await getGasPrice(rpc));
+  }
   return withFees({
     maxPriorityFeePerGas,
     current: baseFeePerGas + maxPriorityFeePerGas,
     maxFeePerGas: 2n * baseFeePerGas + maxPriorityFeePerGas,
   });
+}
+
+type BlockWithFee = Pick<Block, "baseFeePerGas">;
+
+function legacyPrice(gasPrice: bigint): GasPrice {
+  return { fees: { gasPrice }, current: gasPrice, highest: gasPrice };
 }
 
 function withFees({

@@ -70,8 +70,8 @@ export interface SimulationRequest extends WatchedSubjects {
   readonly hardfork?: string | undefined;
   /** The way of the settlement, from the sender. Default: the configured one. */
   readonly route?: SettlementRoute;
-  /** The price of gas. Default: it is asked for. */
-  readonly price?: Promise<GasPrice>;
+  /** The price of gas, undefined if it is not known. Default: it is asked for. */
+  readonly price?: GasPrice | undefined | Promise<GasPrice>;
 }
 
 /** One request reads all orders, before and after. */

@@ -8,6 +8,7 @@ import type { PinnedBlock } from "../rpc/block-id.js";
 import type { BlockInfo } from "../rpc/blocks.js";
 import type { CallResult } from "../rpc/calls.js";
 import { resolveFees } from "../settlement-call/fees.js";
+import type { GasPrice } from "../settlement-call/fees.js";
 import { findRoute } from "../settlement-call/guarded.js";
 import { chooseNextBlock } from "../settlement-call/next-block.js";
 import type { ChosenNextBlock } from "../settlement-call/next-block.js";
@@ -63,12 +64,14 @@ export async function simulateSettleAll(
   const options = await withAddress(given);
   const asked = parseOptions(vault, options);
   const client = vault.withOptions(options);
-  const [sender, next] = await Promise.all([
+  const next = chooseNextBlock(client, options.blockNumber, options.atTime);
+  const [sender, chosen, price] = await Promise.all([
     asked.sender ?? findSender?.() ?? client.defaultSender(),
-    chooseNextBlock(client, options.blockNumber, options.atTime),
+    next,
+    priceIn(client, next),
   ]);
-  const simulated = await simulate(client, { ...asked, sender }, next);
-  const { number, timestamp, hash } = next.latest;
+  const simulated = await simulate(client, { ...asked, sender, price }, chosen);
+  const { number, timestamp, hash } = chosen.latest;
   return {
     ...simulated,
     block: { number, timestamp },
@@ -140,9 +143,7 @@ async function attemptOf(
   const { tokens } = request;
   const [route, price] = await Promise.all([
     request.route ?? findRoute(vault, from, next.latest, { tokens }),
-    (request.price ?? resolveFees(vault.rpc, networkConfig, next)).catch(
-      fallbackTo(undefined, ({ kind }) => kind === "rpc"),
-    ),
+    "price" in request ? request.price : priceIn(vault, next),
   ]);
   const given =
     request.gas ??
@@ -155,6 +156,16 @@ async function attemptOf(
     next,
     hardfork: request.hardfork,
   };
+}
+
+/** @returns Undefined if the node does not tell. */
+async function priceIn(
+  { rpc, connection }: VaultHost,
+  next: ChosenNextBlock | Promise<ChosenNextBlock>,
+): Promise<GasPrice | undefined> {
+  return await resolveFees(rpc, connection.networkConfig, next).catch(
+    fallbackTo(undefined, ({ kind }) => kind === "rpc"),
+  );
 }
 
 const runners: Readonly<Record<SimulationEngine, Engine>> = {

@@ -77,7 +77,7 @@ export interface Simulation {
   readonly balances: readonly BalanceChange[];
   /**
    * Transfers between any accounts: ERC-20 `Transfer` events and native currency,
-   * without the fee. Null if the node may omit some; see `notes`.
+   * without the fee, as the node lists them; see `notes`. Null if an engine cannot list them.
    */
   readonly transfers: readonly Transfer[] | null;
   /** Limits of the engine, and other remarks. */

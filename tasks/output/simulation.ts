@@ -7,6 +7,7 @@ import { readingFields } from "../../src/simulation/compare-readings.js";
 import type { Simulated } from "../../src/simulation/simulate.js";
 import { NATIVE } from "../../src/simulation/tokens.js";
 import type {
+  BalanceChange,
   ReadingChange,
   Simulation,
   SimulationEngine,
@@ -153,7 +154,10 @@ export const engineNames: Readonly<Record<SimulationEngine, string>> = {
   "in-process": "the in-process network, and undone",
 };
 
-/** Scales a token's amounts, if the token has decimals. */
+/**
+ * Scales a token's amounts, if the token has decimals, and names it. A symbol is a text of
+ * the token's contract, which can be that of another one: the address tells them apart.
+ */
 function describeToken(
   token: string,
   tokens: ShownSimulation["tokens"],
@@ -161,7 +165,7 @@ function describeToken(
 ): { readonly show: (amount: bigint) => string; readonly unit: string } {
   const { symbol, decimals } =
     token === NATIVE
-      ? { symbol: "native currency", decimals: NATIVE_DECIMALS }
+      ? { symbol: null, decimals: NATIVE_DECIMALS }
       : (tokens.get(token) ?? { symbol: null, decimals: null });
   return {
     show: (amount) =>
@@ -170,7 +174,12 @@ function describeToken(
         : decimals === null
           ? `${groupDigits(amount.toString())} raw`
           : scale(amount, decimals),
-    unit: escapeUntrusted(symbol ?? token),
+    unit:
+      token === NATIVE
+        ? "native currency"
+        : [symbol === null ? [] : escapeUntrusted(symbol), token]
+            .flat()
+            .join(" "),
   };
 }
 
@@ -232,20 +241,22 @@ function balanceRows(
   });
 }
 
-/** A simulation for JSON; transfers get symbol and decimals of their token. */
-export function describeTransfers<Found extends Simulation>(
+/** A simulation for JSON; balances and transfers get symbol and decimals of their token. */
+export function withTokens<Found extends Simulation>(
   simulation: Found,
   tokens: ReadonlyMap<string, TokenDescription>,
-): Omit<Found, "transfers"> & {
+): Found & {
+  readonly balances: ReadonlyArray<BalanceChange & TokenDescription>;
   readonly transfers: ReadonlyArray<Transfer & TokenDescription> | null;
 } {
   const none = { symbol: null, decimals: null };
+  const describe = <Moved extends { readonly token: string }>(one: Moved) => ({
+    ...one,
+    ...(tokens.get(one.token) ?? none),
+  });
   return {
     ...simulation,
-    transfers:
-      simulation.transfers?.map((transfer) => ({
-        ...transfer,
-        ...(tokens.get(transfer.token) ?? none),
-      })) ?? null,
+    balances: simulation.balances.map(describe),
+    transfers: simulation.transfers?.map(describe) ?? null,
   };
 }

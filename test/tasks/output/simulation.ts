@@ -1,12 +1,13 @@
 import { expect } from "chai";
 
 import type {
+  BalanceChange,
   ReadingChange,
   Simulation,
   Transfer,
 } from "../../../src/types.js";
 import {
-  describeTransfers,
+  withTokens,
   simulationBlocks,
 } from "../../../tasks/output/simulation.js";
 import type { ShownSimulation } from "../../../tasks/output/simulation.js";
@@ -105,8 +106,27 @@ describe("the screen of a simulation", () => {
     const lines = shown({ transfers }, { tokens });
     expect(rowsOf("Transfers", lines)).to.deep.equal([
       "1.5 native currency · vault contract · sender",
-      `1.234567 T\\u{1b}ST · sender · ${OTHER}`,
+      `1.234567 T\\u{1b}ST ${TOKEN} · sender · ${OTHER}`,
       `1,234,567 raw ${OTHER} · ${OTHER} · vault contract`,
+    ]);
+  });
+
+  it("simulate shows the address of a token whose symbol is that of native currency", () => {
+    const symbol = "native currency";
+    const known = new Map([[TOKEN, { symbol, decimals: 18 }]]);
+    const moved = { from: VAULT, to: SENDER, amount: 10n ** 18n } as const;
+    const lines = shown(
+      {
+        transfers: [
+          { ...moved, token: TOKEN },
+          { ...moved, token: "native" },
+        ],
+      },
+      { tokens: known },
+    );
+    expect(rowsOf("Transfers", lines)).to.deep.equal([
+      `1 native currency ${TOKEN} · vault contract · sender`,
+      "1 native currency · vault contract · sender",
     ]);
   });
 
@@ -120,9 +140,9 @@ describe("the screen of a simulation", () => {
     const known = new Map([[token, { symbol: "TST", decimals: 1 }]]);
     const lines = shown({ balances }, { tokens: known });
     expect(rowsOf("Balances", lines)).to.deep.equal([
-      "Vault contract, TST · 123,457 · 1 · -123,456",
-      "Sender, TST · 1 · 3 · +2",
-      `${OTHER}, TST · 1 · 1 · 0`,
+      `Vault contract, TST ${TOKEN} · 123,457 · 1 · -123,456`,
+      `Sender, TST ${TOKEN} · 1 · 3 · +2`,
+      `${OTHER}, TST ${TOKEN} · 1 · 1 · 0`,
     ]);
   });
 
@@ -156,20 +176,24 @@ describe("the screen of a simulation", () => {
     });
   }
 
-  it("a simulation's document has symbol and decimals of each transfer, null if unknown", () => {
+  it("a simulation's document has symbol and decimals of each transfer and balance, null if unknown", () => {
     const transfer = { from: VAULT, to: OTHER, amount: 1n } as const;
     const known = { symbol: "TST", decimals: 6 };
     const none = { symbol: null, decimals: null };
     const own: Transfer = { ...transfer, token: TOKEN };
     const other: Transfer = { ...transfer, token: OTHER };
-    const simulation = { ...simulated, transfers: [own, other] };
-    expect(
-      describeTransfers(simulation, new Map([[TOKEN, known]])).transfers,
-    ).to.deep.equal([
+    const held: BalanceChange = {
+      ...{ account: VAULT, token: TOKEN, before: 1n, after: 2n },
+    };
+    const simulation = {
+      ...{ ...simulated, transfers: [own, other] },
+      balances: [held],
+    };
+    const shownTokens = withTokens(simulation, new Map([[TOKEN, known]]));
+    expect(shownTokens.transfers).to.deep.equal([
       { ...own, ...known },
       { ...other, ...none },
     ]);
-    const unknown = { ...simulated, transfers: null };
-    expect(describeTransfers(unknown, new Map()).transfers).to.equal(null);
+    expect(shownTokens.balances).to.deep.equal([{ ...held, ...known }]);
   });
 });
