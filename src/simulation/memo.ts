@@ -1,5 +1,3 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
-
 import { ZeroAddress, isHexString, toQuantity } from "ethers";
 
 import { fallbackTo, vaultError } from "../errors.js";
@@ -53,10 +51,7 @@ const stateMethods: Readonly<Record<string, number>> = {
 const NETWORK_METHOD = "net_version";
 
 /** Their answers are the same on each branch. */
-const timelessMethods: ReadonlySet<string> = new Set([
-  CHAIN_METHOD,
-  NETWORK_METHOD,
-]);
+const timelessMethods: readonly string[] = [CHAIN_METHOD, NETWORK_METHOD];
 
 /**
  * What a fork reads from its node: each value once, and all of one branch of the chain.
@@ -66,14 +61,11 @@ const timelessMethods: ReadonlySet<string> = new Set([
 export class Memo {
   readonly #values = new Map<string, unknown>();
   /** Values on their way. */
-  readonly #asked = new Map<string, Promise<void>>();
+  readonly #asked = new Map<string, Promise<unknown>>();
   readonly #transport: HttpTransport;
   readonly #rpc: RpcClient;
   readonly #over = new AbortController();
   #ended: VaultError | undefined;
-  /** What is asked for at the same time, for one batch. */
-  #gathered: UpstreamCall[] = [];
-  #gathering: Promise<void> | undefined;
 
   /** Reads of state that is not here yet wait for it. It may not reject. */
   public warming: Promise<void> = Promise.resolve();
@@ -133,9 +125,11 @@ export class Memo {
       await this.warming;
     }
     if (!this.#values.has(key)) {
-      const asked = this.#asked.get(key) ?? this.#ask(key, call);
+      const asked = this.#asked.get(key) ?? this.#read(call);
       this.#asked.set(key, asked);
-      await asked.finally(() => this.#asked.delete(key));
+      // An error is no value: the next one to need it asks again.
+      const value = await asked.finally(() => this.#asked.delete(key));
+      this.#values.set(key, value);
     }
     return this.#values.get(key);
   }
@@ -148,7 +142,7 @@ export class Memo {
     );
     const isProved = calls.every(
       (call) =>
-        timelessMethods.has(call.method) ||
+        timelessMethods.includes(call.method) ||
         (this.#isOfBlock(call) && (isByHash || call.method === BLOCK_METHOD)),
     );
     if (!isProved) {
@@ -166,22 +160,23 @@ export class Memo {
   public async ask(
     calls: readonly UpstreamCall[],
   ): Promise<readonly unknown[]> {
-    const rpc = this.#rpc.withRetries(batchRetries);
-    const parts = Array.from(
-      { length: Math.ceil(calls.length / BATCH_SIZE) },
-      (_, index) => calls.slice(index * BATCH_SIZE, (index + 1) * BATCH_SIZE),
-    );
-    const answers = await Promise.all(
-      parts.map(async (part) => {
-        const answer = await rpc
-          .request(BATCH, part)
-          .catch(fallbackTo(undefined));
-        return answer === undefined
-          ? await this.#askAlone(part)
-          : listOf(answer);
-      }),
-    );
-    return answers.flat();
+    const batches = this.#rpc.withRetries(batchRetries);
+    const alone = async ({ method, params }: UpstreamCall): Promise<unknown> =>
+      await this.#rpc.request(method, params).catch(fallbackTo(undefined));
+    const answers: Array<Promise<readonly unknown[]>> = [];
+    for (let start = 0; start < calls.length; start += BATCH_SIZE) {
+      const batch = calls.slice(start, start + BATCH_SIZE);
+      answers.push(
+        batches
+          .request(BATCH, batch)
+          .then(listOf)
+          .catch(fallbackTo(undefined))
+          .then(
+            async (answer) => answer ?? (await Promise.all(batch.map(alone))),
+          ),
+      );
+    }
+    return (await Promise.all(answers)).flat();
   }
 
   /** @throws VaultError VAULT_FORK_REORGED if the chain has replaced the block */
@@ -198,39 +193,12 @@ export class Memo {
     await this.#transport.close();
   }
 
-  async #askAlone(calls: readonly UpstreamCall[]): Promise<readonly unknown[]> {
-    return await Promise.all(
-      calls.map(
-        async ({ method, params }) =>
-          await this.#rpc.request(method, params).catch(fallbackTo(undefined)),
-      ),
-    );
-  }
-
-  /** The simulator asks for several accounts at a time, and for three values of each. */
-  async #ask(key: string, call: UpstreamCall): Promise<void> {
-    const calls = this.#gathered;
-    calls.push(call);
-    this.#gathering ??= nextTurn().then(async () => {
-      this.#gathered = [];
-      this.#gathering = undefined;
-      if (calls.length > 1) {
-        await this.fetch(calls).catch(fallbackTo(undefined));
-      }
-    });
-    await this.#gathering;
-    if (!this.#values.has(key)) {
-      // An error is no value: the next one to need it asks again.
-      this.#values.set(key, await this.#read(call));
-    }
-  }
-
   async #read(call: UpstreamCall): Promise<unknown> {
     const { method, params } = call;
     const place = this.#isOfBlock(call) ? stateMethods[method] : undefined;
     return await this.#ofBranch(async () => {
       const rpc = this.#rpc;
-      let isProved = timelessMethods.has(method);
+      let isProved = timelessMethods.includes(method);
       const result =
         place === undefined
           ? await rpc.request(method, params)

@@ -301,6 +301,17 @@ describe("vault.fork()", () => {
     });
   }
 
+  it("a fork reads on when the connection that it was made from is closed", async () => {
+    const { hre } = await connect();
+    const upstream = await hre.network.create("live");
+    const fork = await open(upstream.vault);
+    await upstream.close();
+    expect(await settle(fork)).to.equal(SETTLED_PRICE);
+    node.clear();
+    expect((await fork.vault.getOrderInfo(1_000n)).number).to.equal(0n);
+    expect(node.bodies).not.to.deep.equal([]);
+  });
+
   it("a read and a settlement of a fork that is closed throw VAULT_FORK_CLOSED", async () => {
     const { vault } = await connect();
     const fork = await vault.fork();

@@ -202,14 +202,6 @@ describe("what a fork reads from its node", () => {
       expect(sent()).to.deep.equal([["eth_getStorageAt"]]);
     });
 
-    it("values that are asked for at the same time go in one batch", async () => {
-      await begun();
-      await Promise.all(
-        [balance, code].map(async (one) => await memo.get(one)),
-      );
-      expect(sent()).to.deep.equal([["eth_getBalance", "eth_getCode"]]);
-    });
-
     it("a read waits for the warming, and asks for nothing that it has brought", async () => {
       await begun();
       memo.warming = memo.fetch([balance, code]);
