@@ -237,12 +237,15 @@ export class RpcClient {
       return executed;
     }
     const { deadlines, signals } = this.group;
+    const own = new AbortController();
     const limits = [
-      ...(deadlines.length === 0
-        ? [AbortSignal.timeout(DEFAULT_TIMEOUT_MS)]
-        : deadlines),
+      ...(deadlines.length === 0 ? [own.signal] : deadlines),
       ...signals,
     ];
+    // Not AbortSignal.timeout(), which would stay for as long after each request.
+    const timer = setTimeout(() => {
+      own.abort();
+    }, DEFAULT_TIMEOUT_MS);
     const attempts = new Attempts(this.policy);
     try {
       return await orAbort(
@@ -258,6 +261,8 @@ export class RpcClient {
         throw error;
       }
       throw this.#atDeadline(method, attempts);
+    } finally {
+      clearTimeout(timer);
     }
   }
 

@@ -1,4 +1,5 @@
 import { mock } from "node:test";
+import { queryObjects } from "node:v8";
 import { setImmediate as nextTurn } from "node:timers/promises";
 
 import { expect } from "chai";
@@ -33,6 +34,19 @@ async function timeOf(work: Promise<unknown>): Promise<number> {
   await work.catch(() => undefined);
   return performance.now() - startedAt;
 }
+
+describe("a request without a deadline", () => {
+  it("leaves nothing in memory once it is answered", async () => {
+    const { rpc } = inTurn("0x1");
+    await rpc.request("eth_chainId");
+    const before = queryObjects(AbortSignal, { format: "count" });
+    for (let count = 0; count < 100; count += 1) {
+      await rpc.request("eth_chainId");
+    }
+    const after = queryObjects(AbortSignal, { format: "count" });
+    expect(after - before).to.be.below(10);
+  });
+});
 
 describe("the options of a group of requests", () => {
   speedUpTime();
