@@ -4,7 +4,6 @@ import { ZeroAddress } from "ethers";
 
 import { checkOptions, option } from "../client/options.js";
 import type { OneOf, OptionsOf } from "../client/options.js";
-import { withCallerStack } from "../caller-stack.js";
 import { MOCKS_SOURCE, fixedAddresses } from "../client/addresses.js";
 import type { ContractAddresses } from "../client/addresses.js";
 import { isFailedReading, isNotConfigured } from "../client/failed-reading.js";
@@ -20,7 +19,6 @@ import {
   standaloneQueries,
 } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
-import { oneChangeAtATime } from "../rpc/development-node.js";
 import type { Eip1193Provider } from "../rpc/eip1193.js";
 import { readFixture } from "./fixture.js";
 import { MockVaultHandle } from "./handle.js";
@@ -28,6 +26,7 @@ import { addressesOf, requireMocks } from "./deployed-mocks.js";
 import { hasHost, isInProcess } from "../host.js";
 import {
   call,
+  changeMocks,
   inProcessAddresses,
   mockArtifacts,
   placeCode,
@@ -109,12 +108,9 @@ export async function deployMocks<VaultT extends VaultClient = VaultClient>(
 ): Promise<MockVaultHandle<VaultT>> {
   checkOptions(MOCKS_SOURCE, options, deployOptions);
   const vault = vaultOf<VaultT>(vaultOrProvider);
-  return await withCallerStack(
-    async () =>
-      await oneChangeAtATime(
-        vault.rpc,
-        async () => await deployInOrder(vault, options),
-      ),
+  return await changeMocks(
+    vault,
+    async () => await deployInOrder(vault, options),
   );
 }
 
@@ -245,18 +241,16 @@ export async function connectMocks<VaultT extends VaultClient>(
   vaultOrProvider: VaultT | { connect(): Promise<VaultT> } | Eip1193Provider,
   contracts?: ContractAddresses,
 ): Promise<MockVaultHandle<VaultT>> {
-  return await withCallerStack(async () => {
-    const vault = vaultOf<VaultT>(
-      isLazyVault(vaultOrProvider)
-        ? await vaultOrProvider.connect()
-        : vaultOrProvider,
-      contracts,
-    );
-    const addresses = await addressesOf(vault, "Scripting mocks");
-    await requireMocks(vault, addresses, contractRoleNames);
-    const bound = vault.at(addresses, "connectMocks()");
-    return new MockVaultHandle(bound, addresses);
-  });
+  const vault = vaultOf<VaultT>(
+    isLazyVault(vaultOrProvider)
+      ? await vaultOrProvider.connect()
+      : vaultOrProvider,
+    contracts,
+  );
+  const addresses = await addressesOf(vault, "Scripting mocks");
+  await requireMocks(vault, addresses, contractRoleNames);
+  const bound = vault.at(addresses, "connectMocks()");
+  return new MockVaultHandle(bound, addresses);
 }
 
 function isLazyVault<VaultT extends VaultClient>(
@@ -274,7 +268,7 @@ export async function mockAt<VaultT extends VaultClient>(
 ): Promise<MockVaultHandle<VaultT>> {
   checkOptions("mockAt()", options, mockAtOptions);
   const { overrides = {} } = options;
-  return await oneChangeAtATime(vault.rpc, async () => {
+  return await changeMocks(vault, async () => {
     if (!isContractRole(role)) {
       throw notOneOf("role", contractRoleNames, role);
     }

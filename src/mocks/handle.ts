@@ -8,7 +8,6 @@ import type {
   MockVault,
   MockVaultFactory,
 } from "../bindings/index.js";
-import { withCallerStack } from "../caller-stack.js";
 import { parseUint256, withAddress } from "../client/inputs.js";
 import { isEmptyOrder } from "../client/orders/types.js";
 import { checkValues } from "./values.js";
@@ -17,8 +16,13 @@ import { VaultError, fallbackTo } from "../errors.js";
 import { asRecord } from "../json.js";
 import { byRole, get, operationEntry, set } from "../protocol/index.js";
 import type { OperationName, VaultOrder } from "../protocol/index.js";
-import { oneChangeAtATime } from "../rpc/development-node.js";
-import { call, mockInterfaces, readClock, runnerOf } from "./mock-contracts.js";
+import {
+  call,
+  changeMocks,
+  mockInterfaces,
+  readClock,
+  runnerOf,
+} from "./mock-contracts.js";
 import type { ScriptCall } from "./mock-contracts.js";
 import { requireMocks } from "./deployed-mocks.js";
 import type { MockAddresses } from "./deployed-mocks.js";
@@ -328,13 +332,11 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
     plan: () => readonly ScriptCall[] | Promise<readonly ScriptCall[]>,
   ): Promise<void> {
     const { vault, addresses } = this;
-    await withCallerStack(async () => {
-      await oneChangeAtATime(vault.rpc, async () => {
-        const script = await plan();
-        const roles = script.map(({ role }) => role);
-        await requireMocks(vault, addresses, roles);
-        await sendScript(vault, addresses, script);
-      });
+    await changeMocks(vault, async () => {
+      const script = await plan();
+      const roles = script.map(({ role }) => role);
+      await requireMocks(vault, addresses, roles);
+      await sendScript(vault, addresses, script);
     });
   }
 }

@@ -3,6 +3,7 @@ import { brotliDecompressSync } from "node:zlib";
 import { Interface, getAddress, id } from "ethers";
 import type { ContractRunner, Signer } from "ethers";
 
+import { withCallerStack } from "../caller-stack.js";
 import type { VaultClient } from "../client/vault-client.js";
 import { vaultError } from "../errors.js";
 import { isInProcess } from "../host.js";
@@ -11,7 +12,10 @@ import { asRecord } from "../json.js";
 import { byRole, contractRoleNames } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
 import { getNextBlock } from "../rpc/blocks.js";
-import { isDevelopmentNode } from "../rpc/development-node.js";
+import {
+  isDevelopmentNode,
+  oneChangeAtATime,
+} from "../rpc/development-node.js";
 import {
   MockLiquidityPoolArtifact,
   MockTradingArtifact,
@@ -169,6 +173,19 @@ export async function requireDevelopmentNode(
         : "unknown",
     otherwise: instead,
   });
+}
+
+/**
+ * Changes mocks, once earlier changes are done: each reads what it changes in part. An error
+ * has the frames of the caller.
+ */
+export async function changeMocks<Result>(
+  vault: VaultClient,
+  change: () => Promise<Result>,
+): Promise<Result> {
+  return await withCallerStack(
+    async () => await oneChangeAtATime(vault.rpc, change),
+  );
 }
 
 /** Reads the time of the next block, in Unix seconds; the latest may be old. */

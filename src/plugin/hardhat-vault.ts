@@ -294,10 +294,8 @@ export class HardhatVault extends VaultClient implements VaultHost {
   public async deployMocks(
     options: DeployMocksOptions = {},
   ): Promise<MockVaultHandle> {
-    return await withCallerStack(async () => {
-      const { deployMocks } = await loadDeployMocks();
-      return await deployMocks(this, options);
-    });
+    const { deployMocks } = await loadDeployMocks();
+    return await deployMocks(this, options);
   }
 
   /**
@@ -324,10 +322,8 @@ export class HardhatVault extends VaultClient implements VaultHost {
     role: ContractRole,
     options: MockAtOptions = {},
   ): Promise<MockVaultHandle> {
-    return await withCallerStack(async () => {
-      const { mockAt } = await loadDeployMocks();
-      return await mockAt(this, role, options);
-    });
+    const { mockAt } = await loadDeployMocks();
+    return await mockAt(this, role, options);
   }
 
   /** @internal */
