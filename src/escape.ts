@@ -5,27 +5,31 @@
 const unsafeCharacter =
   /[\p{Cc}\p{Cs}\p{Default_Ignorable_Code_Point}\u2028\u2029\u2800\ufff9-\ufffb]/gu;
 
+/** A line with `##vso[` anywhere in it is a command of Azure Pipelines. */
+const runnerCommand = /##(?=\w*\[)/gu;
+
 /** The number of characters of a foreign text that are kept. */
 export const MAX_FOREIGN_TEXT = 4_096;
 
 /**
- * Escapes unsafe characters as `\u{…}`.
+ * Escapes unsafe characters as `\u{…}`, and commands of a build's runner.
  *
  * @param most The number of characters that are kept.
  */
 export function escapeUntrusted(text: string, most = MAX_FOREIGN_TEXT): string {
-  return cut(text, most).replaceAll(
-    unsafeCharacter,
-    (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
-  );
+  return cut(text, most)
+    .replaceAll(
+      unsafeCharacter,
+      (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
+    )
+    .replaceAll(runnerCommand, "#\\u{23}");
 }
 
 /** Writes JSON that is safe on a terminal and parses to the original strings. */
 export function toSafeJson(value: unknown, indent?: number): string {
   // Line breaks are layout: JSON.stringify has escaped those in strings.
-  return JSON.stringify(value, undefined, indent).replaceAll(
-    unsafeCharacter,
-    (character) =>
+  return JSON.stringify(value, undefined, indent)
+    .replaceAll(unsafeCharacter, (character) =>
       character === "\n"
         ? character
         : Array.from(
@@ -33,7 +37,8 @@ export function toSafeJson(value: unknown, indent?: number): string {
             (_, index) =>
               `\\u${character.charCodeAt(index).toString(16).padStart(4, "0")}`,
           ).join(""),
-  );
+    )
+    .replaceAll(runnerCommand, "#\\u0023");
 }
 
 /** Returns the beginning of a long text. */

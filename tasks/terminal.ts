@@ -1,7 +1,6 @@
 import type { Buffer } from "node:buffer";
 import { constants } from "node:os";
-import { createInterface } from "node:readline";
-import { Writable } from "node:stream";
+import { clearLine, createInterface, cursorTo } from "node:readline";
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 
 import type {
@@ -15,7 +14,6 @@ import { asRecord } from "../src/json.js";
 import { groupDigits } from "../src/protocol/index.js";
 import { messageOf } from "../src/rpc/thrown.js";
 import { quoteForeignText } from "../src/redact.js";
-import { loadLogUpdate } from "./load-log-update.js";
 import { cutToWidth } from "./output/render-text.js";
 import { createStyle } from "./output/style.js";
 import type { Output } from "./output/style.js";
@@ -50,7 +48,7 @@ export async function withTerminal<T>(
       stream.on("error", ignore);
     }
   }
-  const line = await createLine();
+  const line = createLine();
   const ignoreSignals = endOnSignals();
   const hideFor = async <Answer>(
     context: HookContext,
@@ -146,40 +144,32 @@ interface ProgressLine {
 
 const TICK_MS = 1_000;
 
-async function createLine(): Promise<ProgressLine> {
+function createLine(): ProgressLine {
   const { stderr } = process;
   if (!stderr.isTTY || process.env["TERM"] === "dumb") {
     const aside: ProgressLine["aside"] = async (work) => await work();
     return { show: ignore, hide: ignore, aside, end: ignore };
   }
-  // Loaded only for a terminal.
-  const { createLogUpdate } = await loadLogUpdate();
-  // Without the size of the terminal, which may be 0 if it is unknown: then log-update
-  // would show nothing. A line that is cut needs none.
-  const unsized = new Writable({
-    decodeStrings: false,
-    write: (text: string, _encoding, done) => {
-      stderr.write(text);
-      done();
-    },
-  });
-  const update = createLogUpdate(unsized, {
-    defaultWidth: Infinity,
-    // After Ctrl-C a hidden cursor would stay hidden.
-    showCursor: true,
-  });
   let doing = "";
   let since = 0;
+  let isShown = false;
   let timer: NodeJS.Timeout | undefined;
   const hide = (): void => {
-    update.clear();
+    if (isShown) {
+      cursorTo(stderr, 0);
+      clearLine(stderr, 0);
+      isShown = false;
+    }
   };
   const draw = (): void => {
     const seconds = Math.round((performance.now() - since) / 1_000);
     const waited = seconds === 0 ? "" : ` ${seconds} s`;
     const style = createStyle(stderr);
-    const width = Math.max(style.width - waited.length, 0);
-    update(`${cutToWidth(doing, { ...style, width })}${waited}`);
+    // A full line would move the cursor to the next one.
+    const width = Math.max(style.width - waited.length - 1, 0);
+    hide();
+    stderr.write(`${cutToWidth(doing, { ...style, width })}${waited}`);
+    isShown = true;
   };
   const start = (): void => {
     timer ??= setInterval(draw, TICK_MS).unref();

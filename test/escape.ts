@@ -51,6 +51,16 @@ describe("escaped text", () => {
     expect(JSON.parse(json)).to.deep.equal({ a: "x\ny", b: [1] });
   });
 
+  it("a command of Azure Pipelines in a text is none once it is escaped, and JSON keeps its value", () => {
+    const text = "ok ##vso[task.setvariable variable=A]1 ##[error]no";
+    expect(escapeUntrusted(text)).to.equal(
+      "ok #\\u{23}vso[task.setvariable variable=A]1 #\\u{23}[error]no",
+    );
+    expect(toSafeJson([text])).to.not.include("##");
+    expect(JSON.parse(toSafeJson([text]))).to.deep.equal([text]);
+    expect(escapeUntrusted("## title")).to.equal("## title");
+  });
+
   it("invisible characters are shown as escapes", () => {
     const invisible = "\u3164\u115f\uffa0\u2800\u{e0100}\u034f\u200b\ufffb";
     for (const character of Array.from(invisible)) {
