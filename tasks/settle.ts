@@ -12,9 +12,10 @@ import {
 import { settleAll } from "../src/settlement/settle-all.js";
 import type {
   SettleAllOptions,
+  Settlement,
   SettlementPreflight,
 } from "../src/settlement/types.js";
-import { hasEnded } from "../src/protocol/round.js";
+import { hasEnded, isSameRound } from "../src/protocol/round.js";
 import { OTHER_ORIGIN } from "../src/settlement-call/route.js";
 import { keysOf } from "../src/protocol/keys-of.js";
 import { toJsonValue } from "../src/json.js";
@@ -129,14 +130,17 @@ export async function settle(
   });
   const { chainId, block, refusal, openReason } = located;
   const { code: problem, reason, preview, status } = located.settlement;
+  const isStep = options.partial === true && isOpenAfter(located.settlement);
   const settlement = {
     ...located.settlement,
     reason:
       refusal !== undefined
         ? messageForCommandLine(refusal, typed)
-        : openReason === undefined
-          ? reason
-          : `${openReason} To continue: ${resume}`,
+        : isStep
+          ? `This step was mined in block ${located.settlement.blockNumber}, and the round is still open, as --partial allows. The next run sends the next step.`
+          : openReason === undefined
+            ? reason
+            : `${openReason} To continue: ${resume}`,
   };
   const where = { network: vault.networkName, chainId };
   const envelope = block === undefined ? undefined : { ...where, block };
@@ -150,13 +154,24 @@ export async function settle(
     },
     // A settlement that left tokens in the guard has a code.
     ok:
-      ["settled", "nothing-to-do", "cancelled"].includes(status) &&
+      (isStep || ["settled", "nothing-to-do", "cancelled"].includes(status)) &&
       problem === null,
     blocks: settlementBlocks(settlement, envelope, {
       ...context,
       chainTime: block?.timestamp ?? chainTime,
     }),
   };
+}
+
+/** True if the transaction was mined, and the same round is there, and not settled. */
+function isOpenAfter({ status, before, after }: Settlement): boolean {
+  return (
+    status === "not-settled" &&
+    before !== null &&
+    after !== null &&
+    isSameRound(before, after) &&
+    !after.settled
+  );
 }
 
 const requirements = {
@@ -195,10 +210,10 @@ export function toOptions(
 
 async function printCalldata(
   vault: VaultHost,
-  { from, safe, tokens }: TaskValues<typeof settleTask>,
+  { from, ifExpired, safe, tokens }: TaskValues<typeof settleTask>,
   err: Output,
 ): Promise<TaskReport> {
-  const built = await buildSettlement(vault, from, tokens);
+  const built = await buildSettlement(vault, from, tokens, ifExpired);
   const { chainId, header, to, data, sender, estimatedGas, refusal } = built;
   // If this one is sent too, two rounds may be settled.
   const open = await findUnfinished(vault);

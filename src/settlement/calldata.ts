@@ -1,5 +1,6 @@
 import { ZeroAddress } from "ethers";
 
+import { invalidArgument } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { Block } from "../rpc/blocks.js";
 import { tryCall } from "../rpc/calls.js";
@@ -41,12 +42,15 @@ export interface UnsignedSettlement {
  * @param from Sender. Default: the guard's only caller, else the zero address, without an
  * estimate of gas.
  * @param tokens That a guard forwards. Default: those of the settings.
- * @throws VaultError VAULT_TOKENS_NOT_KNOWN, VAULT_GUARD_KEEPS_TOKENS
+ * @param mustHaveEnded True if the transaction has to revert before the round's end, which
+ * needs a guard.
+ * @throws VaultError VAULT_INVALID_ARGUMENT, VAULT_TOKENS_NOT_KNOWN, VAULT_GUARD_KEEPS_TOKENS
  */
 export async function buildSettlement(
   vault: VaultHost,
   from?: string,
   tokens = vault.settlementSettings.tokens,
+  mustHaveEnded = false,
 ): Promise<UnsignedSettlement> {
   const { rpc } = vault;
   const next = await chooseNextBlock(vault);
@@ -59,11 +63,24 @@ export async function buildSettlement(
     vault,
     sender,
     header,
-    { tokens },
+    { tokens, mustHaveEnded },
     Promise.resolve(guard),
   );
-  if (route.guard !== undefined) {
-    const simulated = await trySimulation(vault, sender, next, { route });
+  if (route.guard === undefined) {
+    if (mustHaveEnded) {
+      throw invalidArgument(
+        "--if-expired",
+        "the plain call of settleAll demands nothing, and network " +
+          `${vault.networkName} has no guard, whose call would revert before the round's end`,
+        "Set `guard`, or leave it out and send the transaction after the end.",
+      );
+    }
+  } else {
+    // What it forwards is seen of a settlement that the guard accepts.
+    const accepted = { ...route.guard, mustHaveEnded: false };
+    const simulated = await trySimulation(vault, sender, next, {
+      route: { ...route, guard: accepted },
+    });
     const loss = refuseLoss(vault, route, simulated, tokens !== undefined);
     if (loss?.error !== undefined) {
       throw loss.error;

@@ -98,7 +98,12 @@ export async function deployGuard(
   const offered = await resolveFees(rpc, networkConfig, next);
   const price = limitFees(rpc.network, offered, limits);
   const estimate = await estimateGas(rpc, { from: signer.address, ...call });
+  // The deployer reverts without a reason if another account has just deployed it.
   if ("reverted" in estimate) {
+    if (address !== null && (await hasCode(rpc, address))) {
+      await requireGuard(rpc, address, settler);
+      return { address, settler, hash: null };
+    }
     throw notDeployed(rpc, estimate.reverted.text);
   }
   if (address !== null) {
@@ -163,6 +168,10 @@ async function follow(
     if (typeof seen === "object") {
       // Without a status, the code at the address decides.
       if (seen.succeeded === false) {
+        // It came second, after that of another account for the same settler.
+        if (address !== null && (await hasCode(rpc, address))) {
+          return undefined;
+        }
         throw notDeployed(rpc, `${name} was mined and failed`);
       }
       return seen;

@@ -48,7 +48,6 @@ export const settleTask = describeTask(
   [
     ["assert", "calldata", "resume"],
     ["bump", "cancel"],
-    ["calldata", "ifExpired"],
     ["calldata", "partial"],
     ["calldata", "maxFeePerGas"],
   ],

@@ -1,6 +1,7 @@
 import { expect } from "chai";
-import { ZeroAddress, getAddress } from "ethers";
+import { Interface, ZeroAddress, getAddress } from "ethers";
 
+import { RoundGuardArtifact } from "../../src/guard/artifact.js";
 import { parseGuarded } from "../../src/guard/round-guard.js";
 import { buildSettlement } from "../../src/settlement/calldata.js";
 import { expectVaultError } from "../helpers/assertions.js";
@@ -103,6 +104,44 @@ describe("buildSettlement()", () => {
         ...{ mustHaveEnded: false, mustSettle: true },
       },
     });
+  });
+
+  it("demands the end of the round, which the guard reverts before, and says so, if it is asked to", async () => {
+    const { chain } = keeper;
+    chain.on("eth_getCode", async ([address], answer) =>
+      address === GUARD ? guardCode() : await answer(),
+    );
+    // RoundNotEnded(uint256) of a call that demands it.
+    chain.on("eth_call", async ([call], answer) => {
+      const data = String(fieldsOf(call)["data"]);
+      if (parseGuarded(GUARD, data)?.guard.mustHaveEnded === true) {
+        const { abi } = RoundGuardArtifact;
+        const end = [OPEN_ROUND.endTime];
+        const reason = new Interface(abi).encodeErrorResult(
+          "RoundNotEnded",
+          end,
+        );
+        const reverted = { code: 3, data: reason };
+        throw Object.assign(new Error("execution reverted"), reverted);
+      }
+      return await answer();
+    });
+    const host = keeper.host();
+    host.guard = GUARD;
+    const built = await buildSettlement(host, SETTLER, [], true);
+    expect(parseGuarded(GUARD, built.data)?.guard).to.include({
+      mustHaveEnded: true,
+    });
+    expect(built.refusal).to.match(/^The round has not ended yet/u);
+  });
+
+  it("cannot demand the end of the round without a guard: VAULT_INVALID_ARGUMENT", async () => {
+    const building = buildSettlement(keeper.host(), SETTLER, undefined, true);
+    const { message } = await expectVaultError(
+      building,
+      "VAULT_INVALID_ARGUMENT",
+    );
+    expect(message).to.include("--if-expired").and.include("guard");
   });
 
   for (const [method, estimates] of [

@@ -164,7 +164,6 @@ describe("options of tasks", () => {
   for (const [task, given, where] of [
     [settleTask, { assert: on, calldata: on }, "--assert and --calldata"],
     [settleTask, { bump: on, cancel: on }, "--bump and --cancel"],
-    [settleTask, { calldata: on, ifExpired: on }, "and --if-expired"],
     [settleTask, { calldata: on, partial: on }, "and --partial"],
     [settleTask, { calldata: on, maxFeePerGas: "1wei" }, "--max-fee-per-gas"],
     [settleTask, { assert: on, resume: on }, "--assert and --resume"],

@@ -222,6 +222,29 @@ describe("vault settle", () => {
     });
   }
 
+  it("settle --partial exits with 0 after a step that leaves the round open, and says that the next run goes on", async () => {
+    keeper.chain.effect = (round) => ({ ...round, filledVolume: 7n });
+    const { settlement, ok } = await run(
+      { yes: true, partial: true },
+      { options: { partial: true } },
+    );
+    expect(settlement).to.include({ status: "not-settled", code: null });
+    expect(settlement["reason"]).to.match(
+      /^This step was mined in block \d+, and the round is still open, as --partial allows\. The next run sends the next step\.$/u,
+    );
+    expect(ok).to.equal(true);
+  });
+
+  it("settle --partial exits with 1 if another round is there after the step", async () => {
+    keeper.chain.effect = (round) => ({ ...round, strikePrice: 1n });
+    const { settlement, ok } = await run(
+      { yes: true, partial: true },
+      { options: { partial: true } },
+    );
+    expect(settlement).to.include({ status: "not-settled" });
+    expect(ok).to.equal(false);
+  });
+
   it("settle exits with 0 after a cancellation", async () => {
     await keeper.interrupt();
     const options = { resume: true, cancel: true } as const;
