@@ -77,7 +77,7 @@ export async function findRoute(
     round,
     mustHaveEnded = false,
     mustSettle = true,
-    tokens = vault.settlementSettings.tokens ?? [],
+    tokens = namedTokens(vault) ?? [],
   }: GuardTerms = {},
   guardThere: Promise<FoundGuard | undefined> = findGuard(vault, block),
 ): Promise<SettlementRoute> {
@@ -111,24 +111,44 @@ export async function findRoute(
     round: { startTime, strikePrice },
     mustHaveEnded,
     mustSettle,
-    tokens: tokens.map((token) => parseAddress(token, "tokens")),
+    tokens,
   };
   return { from, vault: address, guard };
 }
 
+/**
+ * The tokens that a guard forwards: those that are given, else those of the settings.
+ *
+ * @returns Undefined if neither names any.
+ */
+export function namedTokens(
+  vault: VaultHost,
+  given?: readonly string[],
+): readonly Address[] | undefined {
+  return given === undefined
+    ? vault.settlementSettings.tokens?.map((token) =>
+        parseAddress(token, tokensSetting(vault)),
+      )
+    : given.map((token) => parseAddress(token, "tokens"));
+}
+
+function tokensSetting({ networkName, instanceName }: VaultHost): string {
+  const instance =
+    instanceName === undefined ? "" : `.instances.${instanceName}`;
+  return `networks.${networkName}.vault${instance}.tokens`;
+}
+
 /** The error for tokens that stay in the guard, with the line that names them. */
 export function keepsTokens(
-  { networkName, instanceName }: VaultHost,
+  vault: VaultHost,
   guard: GuardedSettlement,
   kept: readonly Address[],
 ): VaultError {
   const all = [...guard.tokens, ...kept];
-  const instance =
-    instanceName === undefined ? "" : `.instances.${instanceName}`;
   return vaultError("VAULT_GUARD_KEEPS_TOKENS", {
     guard: guard.address,
     tokens: kept.join(", "),
-    setting: `networks.${networkName}.vault${instance}.tokens`,
+    setting: tokensSetting(vault),
     list: `[${all.map((token) => `"${token}"`).join(", ")}]`,
     option: all.join(","),
   });

@@ -15,6 +15,7 @@ import {
   describeKey,
   findGuard,
   findRoute,
+  namedTokens,
 } from "../settlement-call/guarded.js";
 
 /** Transaction of a settlement for another wallet to send. */
@@ -41,7 +42,7 @@ export interface UnsignedSettlement {
  *
  * @param from Sender. Default: the guard's only caller, else the zero address, without an
  * estimate of gas.
- * @param tokens That a guard forwards. Default: those of the settings.
+ * @param given Tokens that a guard forwards. Default: those of the settings.
  * @param mustHaveEnded True if the transaction has to revert before the round's end, which
  * needs a guard.
  * @throws VaultError VAULT_INVALID_ARGUMENT, VAULT_TOKENS_NOT_KNOWN, VAULT_GUARD_KEEPS_TOKENS
@@ -49,9 +50,10 @@ export interface UnsignedSettlement {
 export async function buildSettlement(
   vault: VaultHost,
   from?: string,
-  tokens = vault.settlementSettings.tokens,
+  given?: readonly string[],
   mustHaveEnded = false,
 ): Promise<UnsignedSettlement> {
+  const tokens = namedTokens(vault, given);
   const { rpc } = vault;
   const next = await chooseNextBlock(vault);
   const { latest: header } = next;

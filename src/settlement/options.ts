@@ -1,14 +1,10 @@
 import { checkOptions } from "../client/options.js";
-import {
-  parseAddress,
-  parseCount,
-  parseDuration,
-  parseUint256,
-} from "../client/inputs.js";
+import { parseCount, parseDuration, parseUint256 } from "../client/inputs.js";
 import { invalidArgument } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { Address } from "../protocol/index.js";
 import type { FeeLimits } from "../settlement-call/fees.js";
+import { namedTokens } from "../settlement-call/guarded.js";
 import type { ChainKind } from "./journal-file.js";
 import { settleAllOptions } from "./types.js";
 import type { SettleAllOptions, SettlementEvent } from "./types.js";
@@ -90,9 +86,7 @@ export function parseOptions(
     ...{ from, confirm, confirmReplacement, assertOnly, resume, resumeFirst },
     ifExpired: options.ifExpired === true,
     partial: options.partial === true,
-    tokens: (options.tokens ?? vault.settlementSettings.tokens)?.map((token) =>
-      parseAddress(token, "tokens"),
-    ),
+    tokens: namedTokens(vault, options.tokens),
     limits: parseFeeLimits(vault, options),
     confirmations: parseCount(options.confirmations, "confirmations"),
     timeoutMs: parseDuration("timeout", timeout ?? defaults.timeout),

@@ -1,16 +1,12 @@
 import { checkOptions, option } from "../client/options.js";
 import type { OptionsOf } from "../client/options.js";
-import {
-  notOneOf,
-  parseAccount,
-  parseAddress,
-  parseUint256,
-} from "../client/inputs.js";
+import { notOneOf, parseAccount, parseUint256 } from "../client/inputs.js";
 import type { AccountLike } from "../client/inputs.js";
 import { readOptions } from "../client/reader.js";
 import { invalidArgument } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { GasPrice } from "../settlement-call/fees.js";
+import { namedTokens } from "../settlement-call/guarded.js";
 import type { SettlementRoute } from "../settlement-call/route.js";
 import { forkedBlockOptions } from "./fork.js";
 import { checkTime } from "../settlement-call/next-block.js";
@@ -78,12 +74,12 @@ export interface SimulationRequest extends WatchedSubjects {
 const MOST_ORDERS = 400;
 
 export function parseOptions(
-  { connection, networkName, settlementSettings }: VaultHost,
+  vault: VaultHost,
   options: SimulateSettleAllOptions,
 ): Omit<SimulationRequest, "sender"> & { readonly sender: string | undefined } {
+  const { connection, networkName } = vault;
   checkOptions("simulateSettleAll()", options, simulateOptions);
   const { from, orders = [], gas, hardfork, engine } = options;
-  const { tokens = settlementSettings.tokens ?? [] } = options;
   checkTime(options.atTime);
   const orderIDs = [...new Set(orders.map((id) => parseUint256(id, "orders")))];
   if (orderIDs.length > MOST_ORDERS) {
@@ -106,7 +102,7 @@ export function parseOptions(
   return {
     sender: from === undefined ? undefined : parseAccount(from, "from"),
     orderIDs,
-    tokens: [...new Set(tokens.map((token) => parseAddress(token, "tokens")))],
+    tokens: [...new Set(namedTokens(vault, options.tokens))],
     hardfork,
     engine,
     gas: gas === undefined ? undefined : parseGas(gas),

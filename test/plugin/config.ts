@@ -51,6 +51,7 @@ const wrongValues: ReadonlyArray<
   ["timeBeforeBumpingFees", /needs maxFeePerGasLimit/u, 1],
   ["instances.usdc.timeBeforeBumpingFees", /needs maxFeePerGasLimit/u, 1],
   ["maxHeadAge", /from 1 up, or false/u, 0, true],
+  ["tokens", /a list of addresses/u, "0x12", ["0x12"], [7]],
   ["instances.Daily", /name of an instance: lower-case/u, {}],
   [`instances.${"a".repeat(65)}`, /name of an instance/u, {}],
 ];
@@ -133,6 +134,7 @@ describe("configuration", () => {
     { guard: false, maxFeeBumps: 0, maxHeadAge: 1 },
     { maxFeePerGasLimit: 1n, ...usdc({ timeBeforeBumpingFees: 1 }) },
     { maxFeePerGasLimit: 2n, maxPriorityFeePerGasLimit: 2n },
+    { tokens: [], ...usdc({ tokens: [`0x${"a".repeat(40)}`] }) },
     { maxHeadAge: false, instances: { "9-_": {}, ["a".repeat(64)]: {} } },
   ]) {
     it(`Hardhat accepts the settings ${inspect(vault, { breakLength: Infinity })}`, async () => {
@@ -163,6 +165,7 @@ describe("configuration", () => {
         tokenDecimals: 77,
         displayDecimals: { pools: 0, volume: 5 },
         guard: THIRD,
+        tokens: [SECOND],
         instances: {
           same: { tokenDecimals: 77, displayDecimals: { volume: 6 } },
           tokens: { tokenDecimals: 0, guard: false },
@@ -170,7 +173,7 @@ describe("configuration", () => {
             ...{ tokenDecimals: undefined, guard: undefined },
             displayDecimals: { volume: undefined },
           },
-          guarded: { guard: SECOND },
+          guarded: { guard: SECOND, tokens: [] },
         },
       },
     });
@@ -190,6 +193,8 @@ describe("configuration", () => {
     });
     expect(await of("tokens").guardAddress()).to.equal(undefined);
     expect((await of("guarded").guardAddress())?.address).to.equal(SECOND);
+    expect(of("unset").settlementSettings.tokens).to.deep.equal([SECOND]);
+    expect(of("guarded").settlementSettings.tokens).to.deep.equal([]);
   });
 
   it("a connection fails with VAULT_INVALID_ADDRESS, asks for nothing, and leaves other networks alone, if a checksum is wrong; a start does not", async () => {
