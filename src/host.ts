@@ -8,6 +8,12 @@ import type { Eip1193Provider } from "./rpc/eip1193.js";
 import type { SettlementSettings } from "./protocol/settlement-settings.js";
 
 /**
+ * In-process network for forks, registered by the plugin. The user may have configured
+ * `default` as an HTTP network: Hardhat would then silently open the live chain.
+ */
+export const FORK_NETWORK = "vaultFork";
+
+/**
  * The parts of `HardhatVault` that settlement and simulation use. They do not
  * import `HardhatVault`, so that imports run one way.
  */

@@ -4,7 +4,7 @@ import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import { givenInput } from "../src/client/inputs.js";
 import { invalidArgument, vaultError } from "../src/errors.js";
 import { settingsOf } from "../src/plugin/addresses.js";
-import { FORK_NETWORK } from "../src/simulation/fork-network.js";
+import { FORK_NETWORK } from "../src/host.js";
 import type { Options, ValuesOf } from "./definitions/options.js";
 import type { CommonValues } from "./definitions/shared.js";
 import * as parsers from "./parsers.js";

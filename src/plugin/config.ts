@@ -10,7 +10,7 @@ import type {
 
 import { asRecord } from "../json.js";
 import { isContractRole } from "../protocol/index.js";
-import { FORK_NETWORK } from "../simulation/fork-network.js";
+import { FORK_NETWORK } from "../host.js";
 import type {
   VaultInstanceConfig,
   VaultInstanceUserConfig,

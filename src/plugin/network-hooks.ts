@@ -1,7 +1,7 @@
 import type { HookContext, NetworkHooks } from "hardhat/types/hooks";
 import type { ChainType, NetworkConnection } from "hardhat/types/network";
 
-import { FORK_NETWORK } from "../simulation/fork-network.js";
+import { FORK_NETWORK } from "../host.js";
 import { requireChecksums } from "./addresses.js";
 import { HardhatVault } from "./hardhat-vault.js";
 import { redactorFor } from "./network-secrets.js";

@@ -21,7 +21,7 @@ import type { Eip1193Provider } from "../rpc/eip1193.js";
 import { classifyFailure, toRpcError } from "../rpc/errors.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 import { readUpstreamBlock } from "../settlement-call/next-block.js";
-import { FORK_NETWORK } from "./fork-network.js";
+import { FORK_NETWORK } from "../host.js";
 import { FORK_REQUESTS, ForkServer, bindForkServer } from "./fork-server.js";
 import type { Memo } from "./memo.js";
 import { parseWarmCall, planForFork, warm } from "./warm.js";
