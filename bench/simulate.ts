@@ -148,7 +148,6 @@ export async function benchSimulateOnFork(
         {
           name: `${ON_FORK}: times a script that reports as much`,
           values: ratios(times[ON_FORK], times[SCRIPT]),
-          goal: { demand: "at most", limit: 1.3 },
         },
       ];
     },
