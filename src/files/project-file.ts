@@ -1,4 +1,3 @@
-import { Buffer } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import { link, mkdir, open, readFile, readdir, rm } from "node:fs/promises";
 import path from "node:path";
@@ -67,54 +66,6 @@ export async function createProjectFile(
   } finally {
     await rm(path.join(projectRoot, whole));
   }
-}
-
-/**
- * Appends a value as one line of JSON, with one write, on disk when this returns.
- *
- * @throws Error of the system, or if the path is not a regular file
- */
-export async function appendProjectFile(
-  projectRoot: string,
-  file: string,
-  value: unknown,
-  mode: number,
-): Promise<void> {
-  const place = await locate(projectRoot, file);
-  await mkdir(path.dirname(place), { recursive: true });
-  const handle = await open(place, "a+", mode);
-  try {
-    const { size } = await handle.stat();
-    const { buffer } = await handle.read({
-      buffer: Buffer.alloc(1),
-      position: Math.max(0, size - 1),
-    });
-    // The last line may be cut, after a crash or on a full disk.
-    const start = size === 0 || buffer.toString() === "\n" ? "" : "\n";
-    const line = Buffer.from(`${start}${JSON.stringify(toJsonValue(value))}\n`);
-    const { bytesWritten } = await handle.write(line);
-    if (bytesWritten < line.length) {
-      throw new Error("the line was not written whole");
-    }
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-}
-
-/** Reads a file of lines of JSON; a line that is cut is left out. */
-export async function readProjectLines(
-  projectRoot: string,
-  file: string,
-): Promise<readonly unknown[]> {
-  const text = await readFile(await locate(projectRoot, file), "utf8");
-  return text.split("\n").flatMap((line): unknown[] => {
-    try {
-      return [JSON.parse(line)];
-    } catch {
-      return [];
-    }
-  });
 }
 
 /**

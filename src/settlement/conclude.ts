@@ -1,15 +1,8 @@
 import { VaultError } from "../errors.js";
-import {
-  PROJECT_FOLDER,
-  appendProjectFile,
-  readProjectLines,
-  reasonOf,
-} from "../files/project-file.js";
 import type { VaultHost } from "../host.js";
-import { asRecord } from "../json.js";
 import type { Hex } from "../protocol/index.js";
 import type { Simulation } from "../simulation/types.js";
-import type { CarriedOut } from "./carry-out.js";
+import type { Following } from "./follow.js";
 import type { TimeLimit } from "./time-limit.js";
 import type { Journal } from "./journal.js";
 import type { JournalEntry } from "./journal-file.js";
@@ -23,17 +16,18 @@ import type { Settlement } from "./types.js";
 
 /** Minimum time to read the outcome, even if the timeout is over. */
 const LEAST_OUTCOME_MS = 10_000;
-/** Every settlement that was sent and has ended, one JSON document a line. */
-const LOG_FILE = `${PROJECT_FOLDER}/settlements.ndjson`;
-/** Only the owner reads and writes it. */
-const LOG_MODE = 0o600;
 
-/** Describes the end, writes it to the log, and releases the journal. Never throws. */
+/** The end of the transactions, and every hash that they had. */
+interface Followed extends Pick<Following, "hashes" | "transactions"> {
+  readonly outcome: Outcome;
+}
+
+/** Describes the end, and releases the journal. Never throws. */
 export async function conclude(
   vault: VaultHost,
   journal: Journal,
   entry: JournalEntry,
-  { outcome, state: { transactions, hashes } }: CarriedOut,
+  { outcome, transactions, hashes }: Followed,
   preview: Simulation | null,
   limit: TimeLimit,
   { emit, confirmations }: ParsedOptions,
@@ -47,7 +41,8 @@ export async function conclude(
     );
     if (result.isFinal) {
       const ended: JournalEntry = { ...entry, transactions: [...transactions] };
-      await finish(vault, journal, ended, result, outcome, emit);
+      const isSent = outcome.kind !== "stopped";
+      await finish(journal, ended, result.settlement, isSent, emit);
     }
     return result;
   } catch (error) {
@@ -72,66 +67,22 @@ function withHashes(
   return { ...result, settlement: { ...settlement, hashes } };
 }
 
-/** True if a process that was killed before it released the journal has written the line. */
-async function isLogged(
-  root: string,
-  { resumed }: JournalEntry,
-  { hash, status }: Settlement,
-): Promise<boolean> {
-  if (resumed !== true || hash === null) {
-    return false;
-  }
-  const lines = await readProjectLines(root, LOG_FILE).catch(() => []);
-  return lines.some((line) => {
-    const logged = asRecord(asRecord(line)["settlement"]);
-    return logged["hash"] === hash && logged["status"] === status;
-  });
-}
-
-/** Writes the outcome to the log and to the journal, which it releases. */
+/** Writes the outcome to the journal, which it releases. */
 async function finish(
-  { context, networkName, instanceName }: VaultHost,
   journal: Journal,
   entry: JournalEntry,
-  { settlement, chainId, block }: SettlementResult,
-  outcome: Outcome,
+  { status, blockNumber, hash }: Settlement,
+  isSent: boolean,
   emit: ParsedOptions["emit"],
 ): Promise<void> {
-  const warn = (message: string): void => {
-    emit({ type: "trouble", message });
-  };
-  const { root } = context.config.paths;
-  if (
-    journal.isKept &&
-    outcome.kind !== "stopped" &&
-    !(await isLogged(root, entry, settlement))
-  ) {
-    const line = {
-      time: new Date().toISOString(),
-      ...{ network: networkName, chainId, vault: journal.vault },
-      ...{ instance: instanceName ?? null, block: block ?? null, settlement },
-    };
-    // First: what a process that is killed in between has done, `resume` finishes.
-    await appendProjectFile(root, LOG_FILE, line, LOG_MODE).catch(
-      (error: unknown) => {
-        warn(`the settlement was not added to the log: ${reasonOf(error)}`);
-      },
-    );
-  }
-  const { status, blockNumber, hash } = settlement;
   const mined =
     blockNumber === null || hash === null
       ? undefined
       : { status, blockNumber, hash };
-  const mayStillArrive =
-    outcome.kind === "dropped" && outcome.mayStillArrive === true
-      ? true
-      : undefined;
-  const writing =
-    outcome.kind === "stopped"
-      ? journal.abandon(entry)
-      : journal.finish({ ...entry, mined, mayStillArrive });
+  const writing = isSent
+    ? journal.finish({ ...entry, mined })
+    : journal.abandon(entry);
   await writing.catch((error: unknown) => {
-    warn(describeProblem(error));
+    emit({ type: "trouble", message: describeProblem(error) });
   });
 }

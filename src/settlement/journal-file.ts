@@ -44,8 +44,6 @@ export const journalSchema = z
       })
       .strict()
       .optional(),
-    /** True if it is finished, may have left, and its nonce was not used. */
-    mayStillArrive: z.literal(true).optional(),
     /** True once another process may have sent the transactions. */
     resumed: z.literal(true).optional(),
     /** Time at which the settlement began, Unix seconds of this machine's clock. */

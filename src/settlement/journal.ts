@@ -1,7 +1,7 @@
 import { rename, rm } from "node:fs/promises";
 import path from "node:path";
 
-import { fallbackTo, vaultError } from "../errors.js";
+import { vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { Address } from "../protocol/index.js";
@@ -194,34 +194,11 @@ export class Journal {
     if (merged === undefined || !this.isKept) {
       return;
     }
-    const last = await this.readFinished().catch(fallbackTo(undefined));
-    // Another settlement with the same nonce may have left before.
-    const mayStillArrive =
-      entry.mayStillArrive ??
-      (entry.mined === undefined &&
-      last !== undefined &&
-      isSameNonce(last, entry)
-        ? last.mayStillArrive
-        : undefined);
-    await this.#write(writeProjectFile, { ...merged, mayStillArrive });
+    await this.#write(writeProjectFile, merged);
     const { projectRoot: root, file, finishedFile } = this;
     await rename(path.join(root, file), path.join(root, finishedFile)).catch(
       this.#notWritten,
     );
-  }
-
-  /**
-   * Reads the last finished settlement if it may still arrive, as one to begin again.
-   *
-   * @throws as {@link readFinished}
-   */
-  public async readStillArriving(): Promise<JournalEntry | undefined> {
-    const last = await this.readFinished();
-    if (last?.mayStillArrive !== true) {
-      return undefined;
-    }
-    const { mayStillArrive: _, ...entry } = last;
-    return entry;
   }
 
   /**

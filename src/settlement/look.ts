@@ -1,4 +1,5 @@
 import { VaultError, fallbackTo } from "../errors.js";
+import type { Hex } from "../protocol/index.js";
 import { getNonce } from "../rpc/accounts.js";
 import { getBlockNumber } from "../rpc/blocks.js";
 import { isNodeRefusal } from "../rpc/errors.js";
@@ -9,199 +10,237 @@ import {
   getTransactions,
 } from "../rpc/transactions.js";
 import type { SeenTransaction } from "../rpc/transactions.js";
+import type { Stopped } from "../settlement-call/outcome.js";
 import type { CheckRound } from "./check-round.js";
+import type { Mined } from "./result.js";
 import { describeProblem } from "./send.js";
-import type {
-  FoundTransaction,
-  Look,
-  NonceUser,
-  RoundSighting,
-  Scan,
-} from "./sighting.js";
-import type { Plan, State } from "./state.js";
 import { newestOf } from "./transaction.js";
-import type { SentTransaction } from "./transaction.js";
+import type { SentTransaction, SentTransactions } from "./transaction.js";
 
-type SentWithNonce = Pick<Plan, "confirmations" | "sentAfterBlock"> &
-  Pick<State, "transactions">;
+/** What one look at the chain shows of transactions that share a nonce. */
+export type Seen =
+  | (Mined & { readonly depth: number })
+  /** In the node's pool; without a hash if only the nonce is used there. */
+  | { readonly kind: "pending"; readonly hash: Hex | undefined }
+  /** Another transaction used their nonce, if its block is found. */
+  | {
+      readonly kind: "replaced";
+      readonly by: Hex | undefined;
+      readonly depth: number;
+    }
+  /** The node has none of them, and their nonce is free. */
+  | { readonly kind: "absent"; readonly round: RoundSeen }
+  | { readonly kind: "unread"; readonly problem: string };
 
-/** Result of a search, and the state that the next one continues from. */
-export interface SearchResult {
-  readonly transaction: FoundTransaction;
-  readonly scan: Scan;
+export type RoundSeen =
+  | { readonly kind: "open" }
+  /** It is settled, another one is the latest, or it has not ended yet. */
+  | {
+      readonly kind: "closed";
+      readonly why: Stopped;
+      /** True if the nonce is unused in a block that has the obstacle. */
+      readonly isNonceFree: boolean;
+    }
+  | {
+      readonly kind: "unread";
+      readonly problem: string;
+      readonly error: VaultError | undefined;
+    };
+
+/** What is looked for. */
+export interface Sought {
+  /** Without retries: each look is one. */
+  readonly rpc: RpcClient;
+  readonly checkRound: CheckRound;
+  readonly confirmations: number;
+  /** Latest block before the first transaction was sent. */
+  readonly sentAfterBlock: number;
 }
 
 /** Each costs a request for the whole block. */
 const BLOCKS_AT_A_TIME = 64;
 /** A re-org may move a transaction while the blocks are searched. */
-const COMPLETE_SCANS = 2;
+const COMPLETE_SEARCHES = 2;
 
-/** Looks at the chain once. Never throws: what fails is part of what is seen. */
-export async function look(
-  rpc: RpcClient,
-  sent: SentWithNonce,
-  scan: Scan | undefined,
-  checkRound: CheckRound,
-): Promise<Omit<Look, "isOver" | "kind">> {
-  try {
-    const head = sent.confirmations > 1 ? await getBlockNumber(rpc) : undefined;
-    const found = await findTransaction(rpc, sent, scan);
-    if (
-      found.transaction.kind !== "unknown" ||
-      newestOf(sent).kind === "cancellation"
-    ) {
-      return { ...found, head };
+/** Looks at the chain; a search through many blocks goes on with the next look. */
+export class Lookout {
+  /** The next block to search for the user of the nonce. */
+  #next: number;
+  /** Times in a row that every block was searched, and none has it. */
+  #searches = 0;
+
+  constructor(private readonly sought: Sought) {
+    this.#next = sought.sentAfterBlock + 1;
+  }
+
+  /** Looks once. Never throws: what fails is part of what is seen. */
+  public async look(transactions: SentTransactions): Promise<Seen> {
+    const { rpc, confirmations } = this.sought;
+    const [{ from, nonce, hash: first }] = transactions;
+    try {
+      const head = confirmations > 1 ? await getBlockNumber(rpc) : 0;
+      const known = await this.#findByHash(transactions, head);
+      if (known !== undefined) {
+        return known;
+      }
+      // A wallet that raises the fees changes the hash, but not the nonce.
+      if ((await getNonce(rpc, from, "latest")) > nonce) {
+        return await this.#findByNonce(transactions);
+      }
+      if ((await getNonce(rpc, from, "pending")) > nonce) {
+        const pool =
+          first === undefined ? await getTransactions(rpc, "pending") : [];
+        const ours = pool.find((one) => matchOf(one, transactions));
+        return { kind: "pending", hash: ours?.hash };
+      }
+      const round: RoundSeen =
+        newestOf({ transactions }).kind === "cancellation"
+          ? { kind: "open" }
+          : await this.#readRound(from, nonce);
+      const late =
+        // Looked for after the round was read: what is not there did not settle it.
+        round.kind === "closed"
+          ? await this.#findByHash(transactions, head)
+          : undefined;
+      return late ?? { kind: "absent", round };
+    } catch (error) {
+      return { kind: "unread", problem: describeProblem(error) };
     }
-    const round = await lookAtRound(rpc, sent, checkRound);
-    return {
-      // Searched after the round was read: a transaction that is not there did not
-      // settle it.
-      ...(round.kind === "closed"
-        ? await findTransaction(rpc, sent, found.scan)
-        : found),
-      ...{ head, round },
-    };
-  } catch (error) {
-    const problem = describeProblem(error);
-    return { transaction: { kind: "unread", problem } };
   }
-}
 
-async function lookAtRound(
-  rpc: RpcClient,
-  { transactions: [{ from, nonce }] }: SentWithNonce,
-  checkRound: CheckRound,
-): Promise<RoundSighting> {
-  const round = await readRound(checkRound);
-  if (round.kind !== "closed") {
-    return round;
+  async #findByHash(
+    transactions: SentTransactions,
+    head: number,
+  ): Promise<Seen | undefined> {
+    const { rpc } = this.sought;
+    const newestFirst = transactions.toReversed();
+    for (const transaction of newestFirst) {
+      const { hash } = transaction;
+      const seen =
+        hash === undefined
+          ? undefined
+          : await this.#mined(hash, transaction, head);
+      if (seen !== undefined) {
+        return seen;
+      }
+    }
+    for (const { hash } of newestFirst) {
+      const isKnown =
+        hash !== undefined && (await getTransaction(rpc, hash)) !== undefined;
+      if (isKnown) {
+        return { kind: "pending", hash };
+      }
+    }
+    return undefined;
   }
-  try {
+
+  /** @returns Undefined without a receipt. */
+  async #mined(
+    hash: Hex,
+    transaction: SentTransaction,
+    head: number,
+  ): Promise<Seen | undefined> {
+    const receipt = await getReceipt(this.sought.rpc, hash);
+    return receipt === undefined
+      ? undefined
+      : {
+          kind: "mined",
+          hash,
+          receipt,
+          transaction,
+          depth: depthOf(receipt.blockNumber, head),
+        };
+  }
+
+  /** Searches the next blocks for the transaction that used the nonce. */
+  async #findByNonce(transactions: SentTransactions): Promise<Seen> {
+    const { rpc, confirmations, sentAfterBlock } = this.sought;
+    const [{ from, nonce }] = transactions;
+    const unseen = { kind: "replaced", by: undefined, depth: 0 } as const;
     const head = await getBlockNumber(rpc);
-    // If its nonce is used at that block, this transaction may have settled the round:
-    // the node may not find it by its hash yet.
-    const isNonceFree =
-      (await checkRound(head)) !== undefined &&
-      (await getNonce(rpc, from, head)) <= nonce;
-    return { ...round, isNonceFree };
-  } catch (error) {
-    return { kind: "unread", problem: describeProblem(error) };
+    const last = Math.min(this.#next + BLOCKS_AT_A_TIME - 1, head);
+    for (; this.#next <= last; this.#next += 1) {
+      const block = this.#next;
+      const user = (await getTransactions(rpc, block)).find(
+        (one) => one.nonce === nonce && one.from === from.toLowerCase(),
+      );
+      if (user === undefined) {
+        continue;
+      }
+      this.#searches = 0;
+      const { hash } = user;
+      const ours = matchOf(user, transactions);
+      return ours === undefined
+        ? { kind: "replaced", by: hash, depth: depthOf(block, head) }
+        : ((await this.#mined(hash, ours, head)) ?? { kind: "pending", hash });
+    }
+    if (last < head) {
+      return unseen;
+    }
+    this.#next = sentAfterBlock + 1;
+    // Another node may have counted a newer block than those that were searched.
+    const confirmed = head - confirmations + 1;
+    const used =
+      confirmed > sentAfterBlock
+        ? await getNonce(rpc, from, confirmed).catch(
+            fallbackTo(0, isNodeRefusal),
+          )
+        : 0;
+    this.#searches = used > nonce ? this.#searches + 1 : 0;
+    return this.#searches >= COMPLETE_SEARCHES
+      ? { ...unseen, depth: confirmations }
+      : unseen;
+  }
+
+  async #readRound(from: string, nonce: number): Promise<RoundSeen> {
+    const { checkRound, rpc } = this.sought;
+    const round = await readRound(checkRound);
+    if (round.kind !== "closed") {
+      return round;
+    }
+    try {
+      const head = await getBlockNumber(rpc);
+      // If its nonce is used at that block, this transaction may have settled the round:
+      // the node may not find it by its hash yet.
+      const isNonceFree =
+        (await checkRound(head)) !== undefined &&
+        (await getNonce(rpc, from, head)) <= nonce;
+      return { ...round, isNonceFree };
+    } catch (error) {
+      return unreadRound(error);
+    }
   }
 }
 
 /** Reads the round at the newest block. Never throws. */
-export async function readRound(
-  checkRound: CheckRound,
-): Promise<RoundSighting> {
+export async function readRound(checkRound: CheckRound): Promise<RoundSeen> {
   try {
-    const obstacle = await checkRound();
-    return obstacle === undefined
+    const why = await checkRound();
+    return why === undefined
       ? { kind: "open" }
-      : { kind: "closed", obstacle, isNonceFree: false };
+      : { kind: "closed", why, isNonceFree: false };
   } catch (error) {
-    return {
-      kind: "unread",
-      problem: describeProblem(error),
-      error: VaultError.isVaultError(error) ? error : undefined,
-    };
+    return unreadRound(error);
   }
 }
 
-/** Finds a transaction by hash, else by account and nonce, which are used only once. */
-export async function findTransaction(
-  rpc: RpcClient,
-  sent: SentWithNonce,
-  scan: Scan = { next: 0, complete: 0 },
-): Promise<SearchResult> {
-  const newestFirst = [...sent.transactions].reverse();
-  for (const transaction of newestFirst) {
-    const { hash } = transaction;
-    const receipt =
-      hash === undefined ? undefined : await getReceipt(rpc, hash);
-    if (hash !== undefined && receipt !== undefined) {
-      const found = { kind: "mined", hash, receipt, transaction } as const;
-      return { transaction: found, scan };
-    }
-  }
-  for (const { hash } of newestFirst) {
-    if (hash !== undefined && (await getTransaction(rpc, hash)) !== undefined) {
-      return { transaction: { kind: "pending", hash }, scan };
-    }
-  }
-  const [{ from, nonce, hash }] = sent.transactions;
-  if ((await getNonce(rpc, from, "latest")) <= nonce) {
-    if ((await getNonce(rpc, from, "pending")) <= nonce) {
-      return { transaction: { kind: "unknown" }, scan };
-    }
-    const pool =
-      hash === undefined ? await getTransactions(rpc, "pending") : [];
-    const ours = pool.find((seen) => matchOf(seen, sent) !== undefined);
-    return { transaction: { kind: "pending", hash: ours?.hash }, scan };
-  }
-  const { by, scan: next } = await findNonceUser(rpc, sent, scan);
-  // A wallet that raises the fees changes the hash. A transaction that was mined after
-  // the first check is found here, too.
-  const transaction =
-    typeof by === "string" ? undefined : matchOf(by.transaction, sent);
-  if (typeof by === "string" || transaction === undefined) {
-    return { transaction: { kind: "used", by }, scan: next };
-  }
-  const { hash: found } = by.transaction;
-  const receipt = await getReceipt(rpc, found);
+function unreadRound(error: unknown): RoundSeen {
   return {
-    transaction:
-      receipt === undefined
-        ? { kind: "pending", hash: found }
-        : { kind: "mined", hash: found, receipt, transaction },
-    scan: next,
+    kind: "unread",
+    problem: describeProblem(error),
+    error: VaultError.isVaultError(error) ? error : undefined,
   };
 }
 
-/** Searches the next blocks, which every node has. */
-async function findNonceUser(
-  rpc: RpcClient,
-  {
-    transactions: [{ from, nonce }],
-    sentAfterBlock,
-    confirmations,
-  }: SentWithNonce,
-  scan: Scan,
-): Promise<{
-  readonly by: NonceUser | "nothing" | "unseen";
-  readonly scan: Scan;
-}> {
-  const head = await getBlockNumber(rpc);
-  const first = Math.max(scan.next, sentAfterBlock + 1);
-  const last = Math.min(first + BLOCKS_AT_A_TIME - 1, head);
-  for (let block = first; block <= last; block += 1) {
-    const transaction = (await getTransactions(rpc, block)).find(
-      (seen) => seen.nonce === nonce && seen.from === from.toLowerCase(),
-    );
-    if (transaction !== undefined) {
-      return { by: { transaction, block }, scan: { next: block, complete: 0 } };
-    }
-  }
-  if (last < head) {
-    return { by: "unseen", scan: { ...scan, next: last + 1 } };
-  }
-  // Another node may have counted a newer block than those that were searched.
-  const confirmed = head - confirmations + 1;
-  const used =
-    confirmed > sentAfterBlock
-      ? await getNonce(rpc, from, confirmed).catch(fallbackTo(0, isNodeRefusal))
-      : 0;
-  const complete = used > nonce ? scan.complete + 1 : 0;
-  return {
-    by: complete >= COMPLETE_SCANS ? "nothing" : "unseen",
-    // It starts again: a re-org may have moved the transaction.
-    scan: { next: 0, complete },
-  };
+/** Counts the confirmations that a block has, itself included. */
+function depthOf(block: number, head: number): number {
+  return Math.max(1, head - block + 1);
 }
 
 /** Returns the newest of ours that makes the same call as a seen transaction. */
 function matchOf(
   seen: SeenTransaction,
-  { transactions }: SentWithNonce,
+  transactions: SentTransactions,
 ): SentTransaction | undefined {
   return transactions.findLast(
     ({ from, nonce, to, data }) =>

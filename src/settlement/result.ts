@@ -23,8 +23,6 @@ export type Outcome =
       readonly kind: "dropped" | "undecided";
       readonly hash: Hex | undefined;
       readonly receipt?: Receipt | undefined;
-      /** True if it was dropped and its nonce is not used. */
-      readonly mayStillArrive?: boolean | undefined;
     });
 
 export interface Mined {

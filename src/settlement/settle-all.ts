@@ -4,7 +4,6 @@ import type { VaultHost } from "../host.js";
 import type { Hex } from "../protocol/index.js";
 import { describeRound } from "../protocol/round.js";
 import { noRetries } from "../rpc/retry.js";
-import { pause } from "../rpc/signals.js";
 import { chooseNextBlock } from "../settlement-call/next-block.js";
 import type { ChosenNextBlock } from "../settlement-call/next-block.js";
 import { obstacleIn, refusedBy } from "../settlement-call/outcome.js";
@@ -12,13 +11,14 @@ import type { Stopped } from "../settlement-call/outcome.js";
 import { settlementCall } from "../settlement-call/route.js";
 import { agree } from "./agree.js";
 import type { Agreement } from "./agree.js";
-import { carryOut } from "./carry-out.js";
-import type { Means } from "./carry-out.js";
 import { roundChecker } from "./check-round.js";
 import { conclude } from "./conclude.js";
+import { Following } from "./follow.js";
+import type { Means, Rules } from "./follow.js";
 import { endTime, staleAge, staleHead } from "./head-age.js";
 import { Journal } from "./journal.js";
 import type { JournalEntry } from "./journal-file.js";
+import type { Sought } from "./look.js";
 import { observe } from "./observe.js";
 import type { Observation } from "./observe.js";
 import { defaultConfirmations, parseOptions } from "./options.js";
@@ -38,8 +38,6 @@ import {
 import type { Known, Next, SettlementResult, Stop } from "./result.js";
 import { describeProblem } from "./send.js";
 import { findFreeNonce } from "./signer.js";
-import { begin } from "./state.js";
-import type { Plan } from "./state.js";
 import { TimeLimit } from "./time-limit.js";
 import { newestOf, sign } from "./transaction.js";
 import type { SettleAllOptions } from "./types.js";
@@ -324,22 +322,14 @@ async function resume(
     known = { chainId, block };
     const journal = await Journal.of(vault, chainId, contract.address);
     const unfinished = await journal.read();
-    // A finished one that may still arrive is replaced, too.
-    const found =
-      unfinished ??
-      (options.replacement === undefined
-        ? undefined
-        : await journal.readStillArriving());
-    if (found !== undefined) {
-      const entry = { ...found, resumed: true } as const;
+    if (unfinished !== undefined) {
+      const entry = { ...unfinished, resumed: true } as const;
       const newest = newestOf(entry);
       knownHash = newest.hash;
       if (options.replacement !== undefined) {
         await requireReplaceable(vault, newest);
       }
-      if (unfinished === undefined) {
-        await journal.begin(entry);
-      } else if ((await journal.update(entry)) === undefined) {
+      if ((await journal.update(entry)) === undefined) {
         // The process that began it, or another one, has just finished it.
         return await resume(vault, options);
       }
@@ -367,8 +357,7 @@ async function resume(
 
 /**
  * Reads the round and sends the transaction of the journal, or looks for it after a resume,
- * and does what decide.ts decides until the end. Never throws: after a failure it may have
- * left.
+ * and follows it until the end. Never throws: after a failure it may have left.
  *
  * conclude() then makes the result, and decides about the journal:
  *
@@ -378,8 +367,6 @@ async function resume(
  * - dropped: `unconfirmed` if it can never be mined; `refused` or `nothing-to-do` if it was
  *   given up. Finished.
  * - undecided: `unconfirmed`. The journal stays, to be resumed.
- *
- * A log line is written before the journal, but not for what was stopped.
  */
 async function follow(
   vault: VaultHost,
@@ -393,20 +380,24 @@ async function follow(
     vault.settlementSettings;
   const limit = new TimeLimit(timeoutMs);
   const reader = vault.withOptions({ signal: limit.signal });
-  const plan: Plan = {
+  const rules: Rules = {
     network: vault.networkName,
-    sentAfterBlock: entry.sentAfterBlock,
-    ...{ isResumed, confirmations, maxFeeBumps },
+    isResumed,
+    maxFeeBumps,
     requestedReplacement: replacement,
     // A person who resumes decides about the fee.
     timeBeforeBumpingFees:
       options.resume === true ? undefined : timeBeforeBumpingFees,
   };
+  const sought: Sought = {
+    rpc: reader.rpc.withRetries(noRetries),
+    checkRound: roundChecker(reader, entry, options, acceptsOldHead),
+    confirmations,
+    sentAfterBlock: entry.sentAfterBlock,
+  };
   const means: Means = {
     ...options,
     limit,
-    rpc: reader.rpc.withRetries(noRetries),
-    checkRound: roundChecker(reader, entry, options, acceptsOldHead),
     sign: async (newest, kind) =>
       await signReplacement(
         vault,
@@ -420,26 +411,22 @@ async function follow(
         ?.transactions,
   };
   const { preview: previewed = null } = known;
-  let end = await carryOut(plan, begin(entry.transactions), means);
+  const following = new Following(rules, sought, means, entry.transactions);
   for (;;) {
+    const outcome = await following.toEnd();
+    const { transactions, hashes } = following;
     const result = await conclude(
       vault,
       journal,
       entry,
-      end,
+      { outcome, transactions, hashes },
       previewed,
       limit,
       options,
     );
     // Mined, but its block or its effect cannot be read: a re-org may have moved it.
-    if (result.isFinal || end.outcome.kind !== "mined" || limit.isOver) {
+    if (result.isFinal || outcome.kind !== "mined" || limit.isOver) {
       return { ...result, block: result.block ?? known.block };
     }
-    await pause(options.pollingIntervalMs, limit.signal);
-    end = await carryOut(
-      { ...plan, isResumed: true },
-      { ...end.state, transaction: undefined },
-      means,
-    );
   }
 }

@@ -19,7 +19,6 @@ import { z } from "zod";
 
 import {
   PROJECT_FOLDER,
-  appendProjectFile,
   createProjectFile,
   listProjectFiles,
   readProjectFile,
@@ -112,45 +111,6 @@ describe("files of a project", () => {
     expect((await stat(at())).mode & 0o777).to.equal(0o600);
   });
 
-  it("a line that the disk took only a part of is a failure", async () => {
-    let isClosed = false;
-    const open = async (): Promise<object> =>
-      await Promise.resolve({
-        stat: async () => await Promise.resolve({ size: 0 }),
-        read: async () => await Promise.resolve({ buffer: Buffer.alloc(1) }),
-        write: async () => await Promise.resolve({ bytesWritten: 1 }),
-        close: async () => {
-          isClosed = true;
-          await Promise.resolve();
-        },
-      });
-    const failure = await withFileSystem({ open }, async () => {
-      await appendProjectFile(root, FILE, {}, 0o600);
-    });
-    expect(failure).to.equal("the line was not written whole");
-    expect(isClosed).to.equal(true);
-  });
-
-  itOnPosix("a file is readable only for whom its mode says", async () => {
-    const modeOf = async (file: string): Promise<number> =>
-      (await stat(at(file))).mode & 0o777;
-    await writeProjectFile(root, FILE, {}, 0o600);
-    await createProjectFile(root, "b.json", {}, 0o600);
-    await appendProjectFile(root, "c.json", {}, 0o600);
-    expect(
-      await Promise.all([FILE, "b.json", "c.json"].map(modeOf)),
-    ).to.deep.equal([0o600, 0o600, 0o600]);
-  });
-
-  it("a value is appended as a line, after one that was cut too", async () => {
-    await appendProjectFile(root, FILE, { n: 1n }, 0o600);
-    await appendProjectFile(root, FILE, { n: 2 }, 0o600);
-    expect(await readFile(at(), "utf8")).to.equal('{"n":"1"}\n{"n":2}\n');
-    await writeFile(at(), '{"n":');
-    await appendProjectFile(root, FILE, { n: 3 }, 0o600);
-    expect(await readFile(at(), "utf8")).to.equal('{"n":\n{"n":3}\n');
-  });
-
   it("a file that there is not is undefined, also below a file; another that cannot be read is told with the reason", async () => {
     expect(await read()).to.equal(undefined);
     await mkdir(at(), { recursive: true });
@@ -167,6 +127,16 @@ describe("files of a project", () => {
     expect(await read()).to.equal("list.1.n: Expected number, received string");
     await writeFile(at(), "{");
     expect(await read()).to.equal("it is not JSON");
+  });
+
+  itOnPosix("a file is readable only for whom its mode says", async () => {
+    const modeOf = async (file: string): Promise<number> =>
+      (await stat(at(file))).mode & 0o777;
+    await writeProjectFile(root, FILE, {}, 0o600);
+    await createProjectFile(root, "b.json", {}, 0o600);
+    expect(await Promise.all([FILE, "b.json"].map(modeOf))).to.deep.equal([
+      0o600, 0o600,
+    ]);
   });
 
   it("a file that may not be read is told with the reason, and not taken for none", async () => {

@@ -252,11 +252,13 @@ describe("settleAll, with a transaction that is not mined", () => {
     keeper.endAtLook(5);
   };
   /** Refused by the node however often it was sent. */
-  const giveUp = async (): Promise<void> => {
+  const refuseForGood = async (): Promise<void> => {
     keeper.chain.on(SEND, () => {
       throw Object.assign(new Error("no"), { code: -32_000 });
     });
-    expect(await keeper.settle()).to.include({ status: "refused" });
+    keeper.endAtLook(6);
+    expect(await keeper.settle()).to.include({ status: "unconfirmed" });
+    keeper.chain.on("eth_getTransactionReceipt", ended);
     keeper.chain.on(SEND, ended);
     keeper.chain.asked.length = 0;
   };
@@ -314,8 +316,9 @@ describe("settleAll, with a transaction that is not mined", () => {
       sends: 0,
     },
     {
-      title: "resume cancels a settlement that was given up, its nonce free",
-      given: giveUp,
+      title:
+        "resume cancels a settlement whose bytes the node refuses for good",
+      given: refuseForGood,
       options: cancel,
       is: "cancelled",
       sends: 1,

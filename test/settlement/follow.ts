@@ -1,18 +1,17 @@
 import { expect } from "chai";
+import { toQuantity } from "ethers";
 
 import { vaultError } from "../../src/errors.js";
 import { noRetries } from "../../src/rpc/retry.js";
-import { carryOut, newsOf } from "../../src/settlement/carry-out.js";
-import type { Means } from "../../src/settlement/carry-out.js";
+import { Following } from "../../src/settlement/follow.js";
+import type { Means, Rules } from "../../src/settlement/follow.js";
+import type { Sought } from "../../src/settlement/look.js";
 import type { Outcome } from "../../src/settlement/result.js";
-import type { FoundTransaction } from "../../src/settlement/sighting.js";
-import { begin, step } from "../../src/settlement/state.js";
-import type { Plan } from "../../src/settlement/state.js";
 import { TimeLimit } from "../../src/settlement/time-limit.js";
 import type { SentTransaction } from "../../src/settlement/transaction.js";
 import type { SettlementEvent } from "../../src/settlement/types.js";
 import { endDeadlines, speedUpTime } from "../helpers/deadlines.js";
-import { minedReceipt, sent as settlement } from "../helpers/keeper.js";
+import { sent as settlement } from "../helpers/keeper.js";
 import { HASH, OTHER_HASH } from "../helpers/names.js";
 import { recording } from "../helpers/recording-node.js";
 
@@ -35,14 +34,14 @@ const closed = {
 
 interface Case {
   readonly title: string;
-  readonly plan?: Partial<Plan>;
+  readonly plan?: Partial<Rules & Sought>;
   /** Oldest first. Default: the signed settlement. */
   readonly transactions?: readonly [SentTransaction, ...SentTransaction[]];
   /** By method; the node gets how often it was asked before. */
   readonly answers?: Readonly<
     Record<string, (before: number, params: readonly unknown[]) => unknown>
   >;
-  readonly means?: Partial<Means>;
+  readonly means?: Partial<Means & Pick<Sought, "checkRound">>;
   readonly is: object;
   readonly says?: RegExp;
   /** The bytes that are sent. */
@@ -74,11 +73,11 @@ const forbids: Means["sign"] = async () =>
 const stale = vaultError("VAULT_STALE_HEAD", {
   ...{ network: "test", block: 1, age: 301, limit: 300 },
 });
-const failsToRead: Partial<Means> = {
+const failsToRead: Case["means"] = {
   checkRound: async () => await Promise.reject(new Error("no state")),
 };
 
-describe("carryOut()", () => {
+describe("Following", () => {
   // Time passes by itself: a limit is over once nothing else is left to do.
   speedUpTime();
   let did: string[];
@@ -109,20 +108,19 @@ describe("carryOut()", () => {
       return all[method]?.(before, params) ?? null;
     });
     const { checkRound, sign, ...others } = means;
-    const { outcome } = await carryOut(
-      {
-        ...{ network: "test", sentAfterBlock: 5, isResumed: false },
-        ...{ confirmations: 1, maxFeeBumps: 4, ...plan },
-      },
-      begin(transactions),
+    const following = new Following(
+      { network: "test", isResumed: false, maxFeeBumps: 4, ...plan },
       {
         rpc: node.rpc.withRetries(noRetries),
-        limit: new TimeLimit(2_000),
-        ...{ pollingIntervalMs: 10, firstCheckAfterMs: 0 },
+        ...{ sentAfterBlock: 5, confirmations: 1, ...plan },
         checkRound: async (at) => {
           did.push("round");
           return await checkRound?.(at);
         },
+      },
+      {
+        limit: new TimeLimit(2_000),
+        ...{ pollingIntervalMs: 10, firstCheckAfterMs: 0 },
         sign: async (...asked) => {
           did.push("sign");
           return await (sign?.(...asked) ??
@@ -132,8 +130,9 @@ describe("carryOut()", () => {
         emit: (event) => events.push(event),
         ...others,
       },
+      transactions,
     );
-    return outcome;
+    return await following.toEnd();
   };
   const troubles = (): readonly string[] =>
     events.flatMap((event) => (event.type === "trouble" ? event.message : []));
@@ -357,27 +356,28 @@ describe("carryOut()", () => {
     ]);
     expect(recorded).to.deep.equal([HASH]);
   });
-});
 
-describe("newsOf()", () => {
-  /** The transaction in a block of this branch, seen while `head` is the newest. */
-  const at = (blockNumber: number, head: number, branch = "ab") => {
-    const blockHash = `0x${branch.repeat(32)}` as const;
-    const receipt = { ...minedReceipt, blockNumber, blockHash };
-    return {
-      head,
-      transaction: {
-        ...{ kind: "mined", hash: HASH, receipt, transaction: settlement },
-      } satisfies FoundTransaction,
-    };
-  };
-  const pool = { transaction: { kind: "pending", hash: HASH } } as const;
-  const gone = { transaction: { kind: "unknown" } } as const;
-  const failed = { transaction: { kind: "unread", problem: "cut" } } as const;
-  const failedAgain = { transaction: { ...failed.transaction } };
+  /** One look: the transaction in a block of this branch, while `head` is the newest. */
+  const at = (blockNumber: number, head: number, branch = "ab") => ({
+    head,
+    receipt: {
+      ...inBlock6,
+      ...{ blockNumber, blockHash: `0x${branch.repeat(32)}` },
+    },
+  });
+  const pool = { transaction: seen } as const;
+  const gone = {} as const;
+  const failed = { problem: "cut" } as const;
+  const CUT = "Network testnet refused eth_getTransactionReceipt: cut.";
   const REORG = "a re-org took the transaction out of block 6";
   const DROPPED = "the node dropped the transaction";
 
+  interface Look {
+    readonly head?: number;
+    readonly receipt?: object;
+    readonly transaction?: object;
+    readonly problem?: string;
+  }
   for (const [title, looks, news] of [
     [
       "tells the block and each confirmation once",
@@ -406,27 +406,42 @@ describe("newsOf()", () => {
     ],
     [
       "tells once of looks that fail, which change nothing",
-      [at(6, 6), failed, failedAgain, at(6, 6), failed, at(6, 7)],
-      ["in 6", "1 of 3", "cut", "cut", "2 of 3"],
+      [at(6, 6), failed, at(6, 6), failed, at(6, 7)],
+      ["in 6", "1 of 3", CUT, CUT, "2 of 3"],
     ],
-  ] as const) {
-    it(title, () => {
-      let state = begin([settlement]);
-      const told = looks.flatMap((look) => {
-        const before = state;
-        state = step(before, { kind: "look", isOver: false, ...look });
-        return newsOf({ confirmations: 3 }, before, state);
+  ] as ReadonlyArray<readonly [string, readonly Look[], readonly string[]]>) {
+    it(title, async () => {
+      const left: Look[] = [...looks];
+      let now: Look = {};
+      await run({
+        plan: { ...resumed, confirmations: 3 },
+        answers: {
+          eth_blockNumber: () => {
+            now = left.shift() ?? now;
+            return toQuantity(now.head ?? 6);
+          },
+          [RECEIPT]: () => {
+            if (now.problem !== undefined) {
+              throw new Error(now.problem);
+            }
+            return now.receipt ?? null;
+          },
+          eth_getTransactionByHash: () => now.transaction ?? null,
+        },
       });
       expect(
-        told.map((event) =>
-          event.type === "confirmed"
-            ? `${event.confirmations} of ${event.wanted}`
-            : event.type === "trouble"
-              ? event.message
-              : event.type === "mined"
-                ? `in ${event.blockNumber}`
-                : event.type,
-        ),
+        // It is also sent again.
+        events
+          .filter(({ type }) => type !== "sending")
+          .map((event) =>
+            event.type === "confirmed"
+              ? `${event.confirmations} of ${event.wanted}`
+              : event.type === "trouble"
+                ? event.message
+                : event.type === "mined"
+                  ? `in ${event.blockNumber}`
+                  : event.type,
+          ),
       ).to.deep.equal(news);
     });
   }
