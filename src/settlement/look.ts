@@ -90,7 +90,9 @@ export class Lookout {
       if ((await getNonce(rpc, from, "pending")) > nonce) {
         const pool =
           first === undefined ? await getTransactions(rpc, "pending") : [];
-        const ours = pool.find((one) => matchOf(one, transactions));
+        const ours = pool.find(
+          (one) => matchOf(one, transactions) !== undefined,
+        );
         return { kind: "pending", hash: ours?.hash };
       }
       const round: RoundSeen =

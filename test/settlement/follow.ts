@@ -378,7 +378,9 @@ describe("Following", () => {
     readonly transaction?: object;
     readonly problem?: string;
   }
-  for (const [title, looks, news] of [
+  const courses: ReadonlyArray<
+    readonly [string, readonly Look[], readonly string[]]
+  > = [
     [
       "tells the block and each confirmation once",
       [at(6, 6), at(6, 6), at(6, 7), at(6, 9)],
@@ -409,7 +411,8 @@ describe("Following", () => {
       [at(6, 6), failed, at(6, 6), failed, at(6, 7)],
       ["in 6", "1 of 3", CUT, CUT, "2 of 3"],
     ],
-  ] as ReadonlyArray<readonly [string, readonly Look[], readonly string[]]>) {
+  ];
+  for (const [title, looks, news] of courses) {
     it(title, async () => {
       const left: Look[] = [...looks];
       let now: Look = {};
