@@ -90,7 +90,17 @@ export function answerAs(
         return isNumber;
       case "old": {
         const head = Number(await ask("eth_blockNumber"));
-        return isNumber && Number(block) < head - KEPT_BLOCKS;
+        const { blockHash } = asRecord(block);
+        const number =
+          blockHash === undefined
+            ? block
+            : asRecord(await ask("eth_getBlockByHash", blockHash, false))[
+                "number"
+              ];
+        return (
+          (isNumber || blockHash !== undefined) &&
+          Number(number) < head - KEPT_BLOCKS
+        );
       }
       case "pending":
         return block === "pending";

@@ -9,6 +9,7 @@ import {
 } from "../../src/plugin/examine.js";
 import { encodeRevertData } from "../../src/mocks/index.js";
 import { operations } from "../../src/protocol/index.js";
+import type { Operation } from "../../src/protocol/index.js";
 import { named, outline } from "../helpers/checks.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import {
@@ -145,7 +146,17 @@ describe("what doctor finds out of contracts", () => {
   it("examineContracts() warns of a factory that answers with zeros only, as one without a round", async () => {
     const node = new ScriptedNode({
       codeOf: () => "0x01",
-      answerOf: () => ({ reverted: false, data: `0x${"0".repeat(1_280)}` }),
+      answerOf: (call) => {
+        const read = Object.values<Operation>(operations).find(
+          ({ selector }) => call.data === selector,
+        );
+        return call.to === documentedContracts.vaultFactory
+          ? {
+              reverted: false,
+              data: `0x${"0".repeat(64 * (read?.outputs.length ?? 0))}`,
+            }
+          : documentedAnswer(call);
+      },
     });
     const checks = await examineContracts(
       node.host({ contracts: documentedContracts }),
