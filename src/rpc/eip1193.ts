@@ -12,7 +12,7 @@ export interface Eip1193Provider {
 /** @throws VaultError VAULT_INVALID_ARGUMENT for anything but an EIP-1193 provider */
 export function requireProvider(provider: Eip1193Provider): Eip1193Provider {
   const given: unknown = provider;
-  const { request, send, sendAsync } = asRecord(given);
+  const { request, send, sendAsync, queryVolume } = asRecord(given);
   if (typeof request === "function") {
     return provider;
   }
@@ -26,7 +26,9 @@ export function requireProvider(provider: Eip1193Provider): Eip1193Provider {
           ? "an object with send()"
           : typeof sendAsync === "function"
             ? "an object with sendAsync()"
-            : "an object without it";
+            : typeof queryVolume === "function"
+              ? "a vault of another copy of hardhat-vault"
+              : "an object without it";
   throw invalidArgument(
     "provider",
     `an EIP-1193 provider, an object with request(), is needed, got ${found}`,

@@ -135,6 +135,10 @@ describe("misspelt options", () => {
     ["a text", secretUrl],
     ["an object with send()", { send: async () => await Promise.resolve() }],
     ["an object without it", { url: secretUrl }],
+    [
+      "a vault of another copy of hardhat-vault",
+      { queryVolume: async () => await Promise.resolve() },
+    ],
   ] as const) {
     it(`a provider that is ${title} is refused with VAULT_INVALID_ARGUMENT that names EIP-1193`, async () => {
       for (const call of [
