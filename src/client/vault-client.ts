@@ -352,7 +352,7 @@ export class VaultClient extends VaultReader {
     return readRounds(this, options);
   }
 
-  /** A copy makes contracts of its own, with its addresses. */
+  /** @internal A copy makes contracts of its own, with its addresses. */
   protected override copy(parts: Parameters<VaultReader["copy"]>[0]): this {
     return Object.assign(super.copy(parts), { madeContracts: undefined });
   }
