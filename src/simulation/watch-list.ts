@@ -27,8 +27,6 @@ export interface WatchedSubjects {
   readonly orderIDs?: readonly bigint[];
   /** ERC-20 contracts. */
   readonly tokens?: readonly string[];
-  /** Accounts whose balances are read, too. */
-  readonly holders?: readonly Address[];
 }
 
 /** One read, before and after the settlement by the same item. */
@@ -69,7 +67,7 @@ export function makeWatchList(
   network: string,
   contracts: readonly KnownContract[],
   sender: Address,
-  { orderIDs = [], tokens = [], holders = [] }: WatchedSubjects,
+  { orderIDs = [], tokens = [] }: WatchedSubjects,
 ): WatchList {
   const orders = orderIDs.map((orderID) => ({
     operation: "getOrderInfo" as const,
@@ -98,7 +96,7 @@ export function makeWatchList(
     },
   );
   const addresses = contracts.map(({ address }) => address);
-  const accounts = [...new Set([sender, ...addresses, ...holders])];
+  const accounts = [...new Set([sender, ...addresses])];
   const balances = accounts.flatMap((account) =>
     tokens
       .map((given) => checksumAddress(given))

@@ -5,6 +5,7 @@ import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
 import { NOBODYS_ADDRESS, parseFacts } from "../../client/lens/facts.js";
 import { lensCode } from "../../client/lens/lens.js";
+import type { ReadCall } from "../../client/lens/lens.js";
 import { fallbackTo } from "../../errors.js";
 import type { VaultError } from "../../errors.js";
 import type { VaultHost } from "../../host.js";
@@ -79,55 +80,29 @@ export async function simulateOnNode(
     : await execute(vault, attempt, watched, { balance, fee });
 }
 
-/** @param loan The sender's balance, and what is lent to it in addition. */
+/** The sender's balance, and what is lent to it in addition, in wei. */
+interface Loan {
+  readonly balance: bigint;
+  readonly fee: bigint;
+}
+
 async function execute(
   vault: VaultHost,
-  { route, gas, gasPrice = 0n, next }: Attempt,
+  attempt: Attempt,
   watched: Watched,
-  loan?: { readonly balance: bigint; readonly fee: bigint },
+  loan?: Loan,
 ): Promise<Run | Unavailable> {
-  const { rpc } = vault;
-  const { from: reader } = vault.readContext({});
+  const { rpc, networkName } = vault;
+  const { route, gas, gasPrice = 0n, next } = attempt;
+  const { number, timestamp, baseFeePerGas = 0n } = next;
   const reads = readsOf(watched, NOBODYS_ADDRESS);
-  const readCalls = reads.map(({ target: to, data }) => ({
-    from: reader,
-    to,
-    input: data,
-    gas: numberToHexString(READ_GAS),
-  }));
-  const { data: input, ...settlement } = settlementCall(route);
-  const { number, timestamp, baseFeePerGas } = next;
-  const answer = await request(rpc, next.latest, {
-    blockOverrides: {
-      number: numberToHexString(number),
-      time: numberToHexString(timestamp),
-      ...(baseFeePerGas !== undefined && {
-        baseFeePerGas: numberToHexString(baseFeePerGas),
-      }),
-      // The gas limits of all calls together must fit into the block's.
-      gasLimit: numberToHexString(gas + READ_GAS * BigInt(2 * reads.length)),
-    },
-    stateOverrides: {
-      [NOBODYS_ADDRESS]: { code: lensCode },
-      ...(loan !== undefined && {
-        [route.from]: { balance: numberToHexString(loan.balance + loan.fee) },
-      }),
-    },
-    calls: [
-      ...readCalls,
-      {
-        ...settlement,
-        input,
-        gas: numberToHexString(gas),
-        gasPrice: numberToHexString(gasPrice),
-      },
-      ...readCalls,
-    ],
-  });
+  const { from: reader } = vault.readContext({});
+  const asked = toBlock(attempt, reads, reader, loan);
+  const answer = await request(rpc, next.latest, asked);
   if ("unavailable" in answer) {
     return answer;
   }
-  const [block, ...more] = parseSimulated(answer.result, vault.networkName);
+  const [block, ...more] = parseSimulated(answer.result, networkName);
   const settle = block?.calls[reads.length];
   if (
     block === undefined ||
@@ -180,8 +155,8 @@ async function execute(
   const earlier = accountIn(factsBefore, route.from);
   const later = accountIn(factsAfter, route.from);
   // Some nodes charge nothing in a simulation.
-  const isFree =
-    later.balance - earlier.balance === gainOf(route.from, transfers);
+  const gain = failed === undefined ? gainOf(route.from, transfers) : 0n;
+  const isFree = later.balance - earlier.balance === gain;
   const { baseFee } = factsBefore.block;
   return {
     engine: "simulateV1",
@@ -198,11 +173,52 @@ async function execute(
     transfers,
     logs: settle.logs,
     notes:
-      baseFee === (baseFeePerGas ?? 0n)
+      baseFee === baseFeePerGas
         ? []
         : [
-            `The node simulates with a base fee of ${baseFee} wei instead of ${baseFeePerGas ?? 0n}: a contract that reads block.basefee can do something else when it is mined.`,
+            `The node simulates with a base fee of ${baseFee} wei instead of ${baseFeePerGas}: a contract that reads block.basefee can do something else when it is mined.`,
           ],
+  };
+}
+
+/** The block to simulate: the reads, the settlement, and the reads again. */
+function toBlock(
+  { route, gas, gasPrice = 0n, next }: Attempt,
+  reads: readonly ReadCall[],
+  reader: string,
+  loan: Loan | undefined,
+): object {
+  const { number, timestamp, baseFeePerGas } = next;
+  const readCalls = reads.map(({ target: to, data }) => ({
+    from: reader,
+    to,
+    input: data,
+    gas: numberToHexString(READ_GAS),
+  }));
+  const { data: input, ...call } = settlementCall(route);
+  const settlement = {
+    ...call,
+    input,
+    gas: numberToHexString(gas),
+    gasPrice: numberToHexString(gasPrice),
+  };
+  return {
+    blockOverrides: {
+      number: numberToHexString(number),
+      time: numberToHexString(timestamp),
+      ...(baseFeePerGas !== undefined && {
+        baseFeePerGas: numberToHexString(baseFeePerGas),
+      }),
+      // The gas limits of all calls together must fit into the block's.
+      gasLimit: numberToHexString(gas + READ_GAS * BigInt(2 * reads.length)),
+    },
+    stateOverrides: {
+      [NOBODYS_ADDRESS]: { code: lensCode },
+      ...(loan !== undefined && {
+        [route.from]: { balance: numberToHexString(loan.balance + loan.fee) },
+      }),
+    },
+    calls: [...readCalls, settlement, ...readCalls],
   };
 }
 

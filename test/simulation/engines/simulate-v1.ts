@@ -73,6 +73,43 @@ describe("the request of simulateV1", () => {
   });
 });
 
+describe("a sender who cannot pay, on a node that refuses such a call", () => {
+  /** Geth's code and words. */
+  const refusal = Object.assign(
+    new Error("err: insufficient funds for gas * price + value"),
+    { code: -38_014 },
+  );
+  for (const [wei, engine] of [
+    [5n, "simulateV1"],
+    // As much as it needs: the node has another reason.
+    [240_000_000n, undefined],
+  ] as const) {
+    it(`simulateV1 ${engine === undefined ? "is no engine" : "lends the price of all the gas"} if the sender has ${wei} wei`, async () => {
+      const node = new ScriptedNode();
+      node.on("eth_getBalance", () => `0x${wei.toString(16)}`);
+      node.on(SIMULATE, async (_, answer) => {
+        const { stateOverrides } = askedOf(node);
+        if (fieldsOf(stateOverrides[SETTLER])["balance"] === undefined) {
+          throw refusal;
+        }
+        return await answer();
+      });
+      const simulating = simulateOn(node, onlyV1);
+      if (engine === undefined) {
+        await expectVaultError(simulating, "VAULT_ENGINE_UNAVAILABLE");
+        return;
+      }
+      expect(await simulating).to.include({ status: "settled", engine });
+      const { calls, stateOverrides } = askedOf(node);
+      const { gas, gasPrice } = calls[settlementIn(calls)] ?? {};
+      const { balance } = fieldsOf(stateOverrides[SETTLER]);
+      expect(BigInt(String(balance))).to.equal(
+        wei + BigInt(String(gas)) * BigInt(String(gasPrice)),
+      );
+    });
+  }
+});
+
 describe("wrong answers of eth_simulateV1", () => {
   const otherForm = /something else than it should/u;
   const changed =
