@@ -2,7 +2,6 @@ import { capitalize } from "@nomicfoundation/hardhat-utils/string";
 
 import { isFailedReading } from "../src/client/failed-reading.js";
 import { isFailedOrder } from "../src/client/orders/types.js";
-import { takePinnedSnapshot } from "../src/client/snapshot.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { assertInvariant, fallbackTo } from "../src/errors.js";
 import { findSender } from "../src/settlement/signer.js";
@@ -16,7 +15,7 @@ import { labelledValues, notes, title, toned } from "./output/blocks.js";
 import type { Block, LabelledValue } from "./output/blocks.js";
 import { writeToFile } from "./output/destination.js";
 import { describeCount } from "./output/format-value.js";
-import { failuresOf, snapshotBlocks } from "./output/readings.js";
+import { snapshotBlocks } from "./output/readings.js";
 import { roundBlocks } from "./output/rounds.js";
 import { simulationBlocks } from "./output/simulation.js";
 import { selectedNetwork } from "./parse-options.js";
@@ -25,6 +24,8 @@ import { ordersChapter, renderReport } from "./report/render.js";
 import type { Chapter, Report } from "./report/render.js";
 import type { TaskReport, TaskSurroundings } from "./run-task.js";
 import { simulateToShow } from "./simulate.js";
+import { settlementValues } from "./status.js";
+import { readState } from "./vault-state.js";
 
 const DEFAULT_FILE = "vault-report.html";
 
@@ -73,17 +74,16 @@ async function gather(
   }: TaskValues<typeof reportTask>,
   { hre, terminal, typed }: TaskSurroundings,
 ): Promise<Report> {
-  const { snapshot, pin } = await takePinnedSnapshot(opened, {
-    blockTag,
-    from,
-  });
+  const state = await readState(opened, { blockTag, from });
+  const { envelope, pin, readings, time } = state;
+  const { block } = envelope;
   const vault = opened.pinnedTo(pin);
-  const { chainId, block, round } = snapshot;
-  const context = { ...vault.settings, chainTime: block.timestamp, raw };
+  const context = { ...vault.settings, chainTime: time, raw };
   const chapters: Chapter[] = [
-    { heading: "Readings", blocks: snapshotBlocks(snapshot, context) },
+    { heading: "Settlement", blocks: [settlementValues(state)] },
+    { heading: "Readings", blocks: snapshotBlocks(readings, context) },
   ];
-  let failures = failuresOf(snapshot).length;
+  let failures = state.failures.length;
   if (rounds) {
     const past = await Array.fromAsync(
       vault.rounds({
@@ -136,6 +136,7 @@ async function gather(
         },
       }),
     );
+    const { round } = readings;
     const strike = isFailedReading(round) ? undefined : round.strikePrice;
     const place = repeatFlags({ ...typed, network: vault.networkName });
     chapters.push(
@@ -154,7 +155,7 @@ async function gather(
   });
   await vault.requirePin();
   return {
-    envelope: { network: vault.networkName, chainId, block },
+    envelope,
     instance: vault.instanceName,
     chapters,
     failures,

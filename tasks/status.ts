@@ -117,14 +117,15 @@ function reportStatus(
           chainTime: set.time,
           raw,
         }),
-        ...section("Settlement", keeperBlock(set)),
+        ...section("Settlement", settlementValues(set)),
       ]),
       failureNotes(failures),
     ],
   };
 }
 
-function keeperBlock(state: VaultState): Block {
+/** Whether the vault can be settled, and what is under way. */
+export function settlementValues(state: VaultState): Block {
   const { canBeSettledBy, openSettlement: open } = state.keeper;
   return labelledValues([
     [ATTEMPT, describeAttempt(state)],

@@ -50,7 +50,8 @@ const sections: Readonly<Record<string, Section>> = {
   },
   "vault report": {
     examples: [],
-    text: `It has every reading at one block. Its Content Security Policy allows no request and
+    text: `It begins with whether the vault can be settled now, and why not; then it has every
+reading at one block. Its Content Security Policy allows no request and
 no script. If a reading fails, the report shows that, and the exit code is 1.
 
 \`--ids\` adds, for each of the four pairs with the most orders, a chart of opening prices

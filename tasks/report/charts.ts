@@ -8,34 +8,86 @@ import { decimalsOf, describeCount, fieldOf } from "../output/format-value.js";
 import type { FormatContext } from "../output/format-value.js";
 import type { ReportedRound } from "../output/rounds.js";
 import { html } from "./html.js";
-import type { Markup } from "./html.js";
-import { line, numberAxis, place, plot, roundStep, timeAxis } from "./plot.js";
+import type { Content, Markup } from "./html.js";
 
-/** Places and label of a field. Positions are rounded. */
-function axisOf(
-  field: Field,
-  context: FormatContext,
-): { readonly position: (value: bigint) => number; readonly label: string } {
+// Charts are SVG, so the page needs no script.
+
+const [WIDTH, HEIGHT] = [480, 210];
+/** The drawing without the labels of its axes. */
+const [LEFT, TOP, RIGHT, BOTTOM] = [20, 28, WIDTH - 20, HEIGHT - 34];
+
+/** The least and the most value of an axis, which label its ends. */
+interface Axis {
+  readonly label: string;
+  readonly from: number;
+  readonly to: number;
+  readonly describe: (value: number) => string;
+}
+
+interface Chart {
+  readonly title: string;
+  readonly legend: Content;
+  /** Names the picture for screen readers. */
+  readonly label: string;
+  readonly x: Axis;
+  readonly y: Axis;
+  /** Draws with functions from values to pixels. */
+  readonly draw: (
+    toX: (value: number) => number,
+    toY: (value: number) => number,
+  ) => Content;
+}
+
+function renderChart({ title, legend, label, x, y, draw }: Chart): Markup {
+  const scale =
+    ({ from, to }: Axis, start: number, end: number) =>
+    (value: number): number =>
+      Number(
+        (start + ((value - from) / (to - from || 1)) * (end - start)).toFixed(
+          2,
+        ),
+      );
+  return html`<figure>
+    <figcaption>${title}<span>${legend}</span></figcaption>
+    <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${label}">
+      <rect
+        class="frame"
+        x="${LEFT}"
+        y="${TOP}"
+        width="${RIGHT - LEFT}"
+        height="${BOTTOM - TOP}"
+      />
+      <text x="${LEFT}" y="${TOP - 8}">↑ ${y.label}: ${y.describe(y.to)}</text>
+      <text x="${LEFT}" y="${BOTTOM + 14}">${y.describe(y.from)}</text>
+      <text x="${LEFT}" y="${HEIGHT - 4}">${x.describe(x.from)}</text>
+      <text x="${RIGHT}" y="${HEIGHT - 4}" text-anchor="end">
+        ${x.label}: ${x.describe(x.to)} →
+      </text>
+      ${draw(scale(x, LEFT, RIGHT), scale(y, BOTTOM, TOP))}
+    </svg>
+  </figure> `;
+}
+
+/** Positions and label of a price. Positions are rounded. */
+function priceAxis(field: Field, context: FormatContext) {
   const decimals = decimalsOf(field, context);
   return {
-    position: (value) => Number(formatUnits(value, decimals ?? 0)),
-    label: decimals === undefined ? "price, raw" : "price",
+    isScaled: decimals !== undefined,
+    position: (value: bigint) => Number(formatUnits(value, decimals ?? 0)),
+    axis: (positions: readonly number[]): Axis => ({
+      label: decimals === undefined ? "price, raw" : "price",
+      ...extent(positions),
+      describe: (value) => value.toLocaleString("en"),
+    }),
   };
 }
 
-/** The range of the positions, with a margin: few digits distinguish its ticks. */
-function spread(positions: readonly number[]): [number, number] {
-  const [least, most] = extent(positions);
-  const room = most === 0 ? 1 : Math.max((most - least) / 20, most / 100);
-  return [Math.max(0, least - room), most + room];
-}
-
 /** Least and most of many numbers, more than a call takes as arguments. */
-function extent(numbers: readonly number[]): [least: number, most: number] {
-  return [
-    numbers.reduce((one, other) => Math.min(one, other)),
-    numbers.reduce((one, other) => Math.max(one, other)),
-  ];
+function extent(numbers: readonly number[]): { from: number; to: number } {
+  return {
+    from: numbers.reduce((one, other) => Math.min(one, other)),
+    to: numbers.reduce((one, other) => Math.max(one, other)),
+  };
 }
 
 /** A strike price further from the prices of a pair than this factor is of another one. */
@@ -49,13 +101,15 @@ function strikeNear(
   prices: readonly number[],
   strikePrice: bigint | undefined,
 ): readonly number[] {
-  const middle = prices.toSorted((one, other) => one - other)[
-    Math.floor(prices.length / 2)
-  ];
+  const sorted = prices.toSorted((one, other) => one - other);
+  const middle = sorted[Math.floor(prices.length / 2)] ?? 0;
   const strike = Number(formatUnits(strikePrice ?? 0n, units.price.decimals));
-  const distance = Math.abs(Math.log((middle ?? 0) / strike));
-  return distance <= Math.log(FURTHEST) ? [strike] : [];
+  return Math.abs(Math.log(middle / strike)) <= Math.log(FURTHEST)
+    ? [strike]
+    : [];
 }
+
+const BARS = 24;
 
 /** A histogram of a pair's opening prices, with the strike price. */
 export function pricesFigure(
@@ -65,15 +119,16 @@ export function pricesFigure(
   context: FormatContext,
 ): Markup {
   const field = fieldOf("getOrderInfo", "openPrice");
-  const { position, label } = axisOf(field, context);
+  const { isScaled, position, axis } = priceAxis(field, context);
   const prices = orders.map(({ openPrice }) => position(openPrice));
-  const isScaled = decimalsOf(field, context) !== undefined;
   const strikes = isScaled ? strikeNear(prices, strikePrice) : [];
-  const x = numberAxis(label, spread([...prices, ...strikes]));
-  const bins = binsOf(prices, x.to - x.from);
-  const most = Math.max(...bins.map(({ count }) => count));
-  const y = numberAxis("orders", [0, most], Math.max(1, roundStep(most, 4)));
-  return plot({
+  const x = axis([...prices, ...strikes]);
+  const step = (x.to - x.from) / BARS;
+  const barOf = (price: number): number =>
+    step === 0 ? 0 : Math.min(BARS - 1, Math.floor((price - x.from) / step));
+  const bars = [...Map.groupBy(prices, barOf)];
+  const most = Math.max(...bars.map(([, { length }]) => length));
+  return renderChart({
     title: `${pair.slice(0, 40)}: opening price${strikes.length === 0 ? "" : " against strike"}`,
     legend:
       strikes.length > 0
@@ -82,48 +137,34 @@ export function pricesFigure(
           ? "strike not drawn: no strike price is near these prices"
           : "strike not drawn: displayDecimals declares no scale of opening prices",
     label: `${field.label} of ${describeCount(orders.length, "order")}.`,
-    left: 44,
-    bottom: 42,
     x,
-    y,
+    y: { label: "orders", from: 0, to: most, describe: String },
     draw: (toX, toY) => [
-      bins.map(({ from, to, count }) => {
+      bars.map(([index, { length: count }]) => {
+        const start = step === 0 ? LEFT : toX(x.from + index * step);
         // With a gap to the next one.
-        const width = place(toX(to) - toX(from) - 1);
-        const [top, height] = [toY(count), toY(0) - toY(count)].map(place);
-        const title = html`<title>${describeCount(count, "order")}</title>`;
+        const width = (RIGHT - LEFT) / BARS - 1;
         return html`<rect
           class="bar"
-          x="${place(toX(from))}"
-          y="${top}"
-          width="${width}"
-          height="${height}"
-          >${title}</rect
+          x="${start}"
+          y="${toY(count)}"
+          width="${width.toFixed(2)}"
+          height="${(BOTTOM - toY(count)).toFixed(2)}"
+          ><title>${describeCount(count, "order")}</title></rect
         > `;
       }),
-      strikes.map((strike) =>
-        line("mark", [toX(strike), toY(0)], [toX(strike), toY(y.to)]),
-      ),
+      strikes.map((strike) => {
+        const at = toX(strike);
+        return html`<line
+          class="mark"
+          x1="${at}"
+          y1="${BOTTOM}"
+          x2="${at}"
+          y2="${TOP}"
+        /> `;
+      }),
     ],
   });
-}
-
-interface Bin {
-  readonly from: number;
-  readonly to: number;
-  readonly count: number;
-}
-
-/** @param span Of the axis, of which a bin is about a 24th. */
-function binsOf(prices: readonly number[], span: number): readonly Bin[] {
-  const step = roundStep(span, 24);
-  return [...Map.groupBy(prices, (price) => Math.floor(price / step))].map(
-    ([index, { length: count }]) => ({
-      from: index * step,
-      to: (index + 1) * step,
-      count,
-    }),
-  );
 }
 
 /** Strike and settled prices of rounds over time. */
@@ -131,71 +172,61 @@ export function strikesFigure(
   rounds: readonly ReportedRound[],
   context: FormatContext,
 ): Markup | undefined {
-  const { position, label } = axisOf(
-    fieldOf("getLatestRoundInfo", "strikePrice"),
-    context,
-  );
+  const field = fieldOf("getLatestRoundInfo", "strikePrice");
+  const { position, axis } = priceAxis(field, context);
   const drawn = rounds
     .filter(
       ({ startTime, endTime }) =>
         startTime < endTime && endTime <= LAST_DATE_SECONDS,
     )
-    .map((round) => ({
-      start: Number(round.startTime),
-      end: Number(round.endTime),
-      strike: position(round.strikePrice),
+    .map(({ startTime, endTime, strikePrice, settledPrice, settledTime }) => ({
+      start: Number(startTime),
+      end: Number(endTime),
+      strike: position(strikePrice),
+      settledTime,
       price:
-        round.settledPrice === null ? undefined : position(round.settledPrice),
-      settledTime: round.settledTime,
+        settledTime === undefined || settledPrice === null
+          ? undefined
+          : position(settledPrice),
     }));
-  const settled = drawn.flatMap(({ settledTime, price, ...round }) =>
-    settledTime === undefined || price === undefined
-      ? []
-      : { ...round, price, settledTime },
-  );
-  const unseen =
-    drawn.filter(({ settledTime }) => settledTime !== undefined).length -
-    settled.length;
   if (drawn.length === 0) {
     return undefined;
   }
-  return plot({
+  const settled = drawn.filter(({ settledTime }) => settledTime !== undefined);
+  const prices = settled.flatMap(({ price }) => price ?? []);
+  const unseen = settled.length - prices.length;
+  return renderChart({
     title: "Strike against settled price",
     legend: html`<i class="key line"></i>strike<i class="key dot"></i>settled
       price, at the middle of its
       round${unseen === 0 ? "" : `; not seen: ${unseen}`}`,
-    label: `Strike and settled price of ${describeCount(drawn.length, "round")}; ${settled.length + unseen} settled${unseen === 0 ? "" : `, the price of ${unseen} not seen`}.`,
-    left: 64,
-    bottom: 54,
-    x: timeAxis(
-      extent([
-        ...drawn.map(({ start }) => start),
-        ...drawn.map(({ end }) => end),
-      ]),
-    ),
-    y: numberAxis(
-      label,
-      spread([
-        ...drawn.map(({ strike }) => strike),
-        ...settled.map(({ price }) => price),
-      ]),
-    ),
-    draw: (toX, toY) => [
-      settled.map(({ start, end, strike, price, settledTime }) => {
-        // Within its own line: at its end, the line of the next round begins.
-        const [x, y] = [toX((start + end) / 2), toY(price)];
-        const time = `settled ${describeTime(BigInt(settledTime))}`;
-        return [
-          line("settled", [x, toY(strike)], [x, y]),
-          html`<circle class="settled" cx="${place(x)}" cy="${place(y)}" r="4"
-            ><title>${time}</title></circle
-          > `,
-        ];
+    label: `Strike and settled price of ${describeCount(drawn.length, "round")}; ${settled.length} settled${unseen === 0 ? "" : `, the price of ${unseen} not seen`}.`,
+    x: {
+      label: "UTC",
+      ...extent(drawn.flatMap(({ start, end }) => [start, end])),
+      describe: (seconds) => describeTime(BigInt(seconds)),
+    },
+    y: axis([...drawn.map(({ strike }) => strike), ...prices]),
+    draw: (toX, toY) =>
+      drawn.map(({ start, end, strike, price, settledTime }) => {
+        const y = toY(strike);
+        const middle = toX((start + end) / 2);
+        return html`<line
+            class="strike"
+            x1="${toX(start)}"
+            y1="${y}"
+            x2="${toX(end)}"
+            y2="${y}"
+          />
+          ${
+            price !== undefined &&
+            settledTime !== undefined &&
+            html`<circle class="settled" cx="${middle}" cy="${toY(price)}" r="4"
+              ><title>
+                settled ${describeTime(BigInt(settledTime))}
+              </title></circle
+            > `
+          } `;
       }),
-      // Above the dots: they would hide a short round.
-      drawn.map(({ start, end, strike }) =>
-        line("strike", [toX(start), toY(strike)], [toX(end), toY(strike)]),
-      ),
-    ],
   });
 }

@@ -5,8 +5,14 @@ export class Markup {
   public constructor(public readonly text: string) {}
 }
 
-/** Strings are escaped. */
-export type Content = Markup | string | number | undefined | readonly Content[];
+/** Strings are escaped; undefined and false are nothing. */
+export type Content =
+  | Markup
+  | string
+  | number
+  | false
+  | undefined
+  | readonly Content[];
 
 const entities: Readonly<Record<string, string>> = {
   "&": "&amp;",
@@ -34,7 +40,7 @@ export function html(
 }
 
 function toHtml(value: Content): string {
-  if (value === undefined) {
+  if (value === undefined || value === false) {
     return "";
   }
   if (typeof value === "object") {

@@ -62,8 +62,7 @@ figcaption { font-weight: 600; }
 figcaption span { display: block; font-weight: 400; }
 svg { display: block; width: 100%; height: auto; overflow: visible; }
 svg text { font-size: 12px; fill: var(--text); }
-.grid { stroke: var(--grid); }
-.tick { stroke: var(--text); }
+.frame { fill: none; stroke: var(--grid); }
 .bar { fill: var(--fill); }
 .settled { fill: var(--fill); stroke: var(--fill); }
 .mark { stroke: var(--mark); stroke-width: 1.5; stroke-dasharray: 4 3; }
@@ -86,6 +85,13 @@ thead th { border-bottom-color: var(--line); vertical-align: bottom; }
 .values small { display: block; }
 .rows { font-size: 0.9rem; }
 .wide { ${cards} }
+@media print {
+  * { print-color-adjust: exact; }
+  section { margin-top: 1.5rem; }
+  nav { display: none; }
+  h2, h3, thead { break-after: avoid; }
+  tr, figure { break-inside: avoid; }
+}
 @media (max-width: 60rem) {
   body { padding: 1.25rem 1rem 2rem; }
   svg text { font-size: 14px; }

@@ -40,12 +40,13 @@ describe("vault report", () => {
     return await pageOf();
   };
 
-  it("report shows readings and contracts, and no chapter that is not named", async () => {
+  it("report begins with whether the vault can be settled, and has no chapter that is not named", async () => {
     const page = await report();
     const chapters = [...page.matchAll(/<h2>(.*?)<\/h2>/gu)];
     expect(chapters.map(([, heading]) => heading)).to.deep.equal([
-      ...["Readings", "Contracts"],
+      ...["Settlement", "Readings", "Contracts"],
     ]);
+    expect(page).to.include(valueOf("Can be settled", "yes"));
     expect(page).to.include(valueOf("Trading", tasks.mocks.addresses.trading));
   });
 

@@ -53,66 +53,54 @@ const shapesOf = (text: string, ...classes: readonly string[]) =>
     );
 
 const titlesOf = (text: string): readonly unknown[] =>
-  Array.from(text.matchAll(/<title>([^<]*)</gu), ([, title]) => title);
+  Array.from(text.matchAll(/<title> ?([^<]*?) ?</gu), ([, title]) => title);
 
-/** Place and text of each label of an axis. */
-const labelsOf = (text: string, anchor: string): readonly string[] =>
+/** The texts at the ends of the axes. */
+const labelsOf = (text: string): readonly string[] =>
   Array.from(
-    text.matchAll(
-      new RegExp(
-        `<text y="([^"]*)" text-anchor="${anchor}">(.*?)</text>`,
-        "gu",
-      ),
-    ),
-    ([, y, spans = ""]) => {
-      const lines = [...spans.matchAll(/x="([^"]*)"[^>]*>([^<]*)</gu)];
-      return `${Number(lines[0]?.[1])} ${Number(y)} ${lines.map(([, , line]) => line).join(" ")}`;
-    },
+    text.matchAll(/<text [^>]*> ?(.*?) ?<\/text>/gu),
+    ([, label = ""]) => label,
   );
 
 describe("the histogram of opening prices", () => {
   it("pricesFigure draws a bar as high as its number of orders, at its prices, and the strike across", () => {
-    const text = figureOf([60_000, 61_000, 61_180], 62_000n * ONE);
+    const text = figureOf([60_000, 61_200, 61_250], 62_400n * ONE);
     expect(shapesOf(text, "bar", "mark")).to.deep.equal([
-      "rect bar 148 98 19.8 70",
-      "rect bar 252 28 19.8 140",
-      "line mark 356 168 356 28",
+      "rect bar 20 102 17.33 74",
+      "rect bar 240 28 17.33 148",
+      "line mark 460 176 460 28",
     ]);
     expect(titlesOf(text)).to.deep.equal(["1 order", "2 orders"]);
-    expect(labelsOf(text, "middle")).to.include("148 174 60,000");
-    expect(labelsOf(text, "end")).to.include("38 88 1");
+    expect(labelsOf(text)).to.deep.equal([
+      ...["↑ orders: 2", "0", "60,000", "price: 62,400 →"],
+    ]);
     expect(text)
       .to.include('aria-label="Opening price of 3 orders."')
       .and.include("BTC-USDT: opening price against strike<");
   });
 
   const raw = { ...context, raw: true };
-  const huge = "5.9e+18 5.95e+18 6e+18 6.05e+18 6.1e+18";
   const unscaled = "displayDecimals declares no scale of opening prices";
   const far = "no strike price is near these prices";
-  for (const [prices, strike, drawn, settings = context] of [
+  for (const [prices, strike, least, most, drawn, settings = context] of [
     // Twice the middle price, and a little more.
-    [[10, 9, 100], 20n, "0 50 100 150 | 0 1 | 99.47"],
-    [[10, 9, 100], 21n, `0 50 100 150 | 0 1 | ${far}`],
-    [[1, 99], 50n, "0 50 100 150 | 0 1 | 182.67"],
-    [[10, 11], 20n, "5 10 15 20 25 | 0 1 | 356"],
-    [[64], 64n, "63 63.5 64 64.5 65 | 0 1 | 252"],
-    [[6], 6n * ONE, `${huge} | 0 1 | ${unscaled}`, raw],
-    [[0, 0, 0, 0, 0], 0n, `0 0.5 1 | 0 1 2 3 4 5 | ${far}`],
+    [[10, 9, 100], 20n, "9", "100", "73.19"],
+    [[10, 9, 100], 21n, "9", "100", far],
+    [[1, 99], 50n, "1", "99", "240"],
+    [[10, 11], 20n, "10", "20", "460"],
+    [[64], 64n, "64", "64", "20"],
+    [[6], 6n, `6${",000".repeat(6)}`, `6${",000".repeat(6)}`, unscaled, raw],
+    [[0, 0, 0, 0, 0], 0n, "0", "0", far],
   ] as const) {
-    it(`pricesFigure draws prices ${prices.join()} and strike ${strike} as ${drawn}`, () => {
+    it(`pricesFigure draws prices ${prices.join()} and strike ${strike} from ${least} to ${most}, and the strike at ${drawn}`, () => {
       const text = figureOf(prices, strike * ONE, settings);
       const [mark] = shapesOf(text, "mark");
       const [, why] = /<span>strike not drawn: ([^<]*)/u.exec(text) ?? [];
-      const labels = ["middle", "end"].map((anchor) =>
-        labelsOf(text, anchor)
-          .map((label) => label.split(" ")[2])
-          .join(" "),
-      );
-      expect([...labels, mark?.split(" ")[2] ?? why].join(" | ")).to.equal(
-        drawn,
-      );
-      expect(text.includes("price, raw")).to.equal(settings.raw);
+      expect(mark?.split(" ")[2] ?? why).to.equal(drawn);
+      expect(labelsOf(text).slice(2)).to.deep.equal([
+        least,
+        `price${settings.raw ? ", raw" : ""}: ${most} →`,
+      ]);
       expect(text.includes(" against strike<")).to.equal(mark !== undefined);
     });
   }
@@ -163,21 +151,19 @@ describe("the chart of strikes and settled prices", () => {
   );
   const open = roundAt(1, 120n * ONE);
 
-  it("strikesFigure draws each strike over its round's time, and a settled price from the strike of its round", () => {
+  it("strikesFigure draws each strike over its round's time, and a settled price at the middle of its round", () => {
     const text = strikesOf(settled, open);
     expect(shapesOf(text, "settled", "strike")).to.deep.equal([
-      "line settled 163 130.4 163 53.6",
-      "circle settled 163 53.6 4",
-      "line strike 64 130.4 262 130.4",
-      "line strike 262 79.2 460 79.2",
+      "line strike 20 176 240 176",
+      "circle settled 130 28 4",
+      "line strike 240 77.33 460 77.33",
     ]);
     expect(titlesOf(text)).to.deep.equal(["settled 2027-01-16T08:01:00Z"]);
-    expect(labelsOf(text, "end")).to.include("58 120.4 100");
-    expect(labelsOf(text, "middle")).to.include("196 162 2027-01-16 00:00");
-    expect(text)
-      .to.include("↑ price<")
-      .and.include(" UTC → ")
-      .and.include('price of 2 rounds; 1 settled."');
+    expect(labelsOf(text)).to.deep.equal([
+      ...["↑ price: 130", "100", "2027-01-15T08:00:00Z"],
+      "UTC: 2027-01-17T08:00:00Z →",
+    ]);
+    expect(text).to.include('price of 2 rounds; 1 settled."');
   });
 
   it("strikesFigure leaves out rounds without a time, and counts settled prices that were not seen", () => {
@@ -187,7 +173,7 @@ describe("the chart of strikes and settled prices", () => {
       ...open,
       endTime: 2n ** 60n,
     });
-    expect(shapesOf(text, "settled", "strike")).to.have.lengthOf(4);
+    expect(shapesOf(text, "settled", "strike")).to.have.lengthOf(3);
     expect(text)
       .to.include("middle of its round; not seen: 1</span>")
       .and.include("price of 2 rounds; 2 settled, the price of 1 not seen.");
