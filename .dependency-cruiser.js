@@ -108,7 +108,7 @@ export default {
     {
       name: "definitions-are-light",
       comment:
-        "Every start of Hardhat loads what the help shows of tasks. An action, a parser, and what they need are loaded only by a task that runs.",
+        "Every start of Hardhat loads what the help shows of tasks, so it loads no library. An action, a parser, and what they need are loaded only by a task that runs.",
       severity: "error",
       from: { path: "^tasks/definitions/" },
       to: {

@@ -8,9 +8,6 @@ import * as hardhatPlugins from "hardhat/plugins";
 import type { HardhatPlugin } from "hardhat/types/plugins";
 
 import { vaultTasks } from "../tasks/index.js";
-import { configHooks } from "./plugin/config.js";
-import type { ValidateSettings } from "./plugin/config.js";
-import { hreHooks } from "./plugin/lazy-hardhat-vault.js";
 
 export type * from "./type-extensions.js";
 export type * from "./types.js";
@@ -24,25 +21,13 @@ if (!("definePlugin" in hardhatPlugins)) {
   );
 }
 
-/** Hooks as Hardhat takes them from a file of their own. */
-function inPlace<Hooks>(
-  hooks: Hooks,
-): () => Promise<{ default: () => Promise<Hooks> }> {
-  return async () => ({ default: async () => hooks });
-}
-
-async function loadValidation(): Promise<ValidateSettings> {
-  return (await import("./plugin/validate-settings.js")).validateVaultSettings;
-}
-
 const hardhatVault: HardhatPlugin = hardhatPlugins.definePlugin({
   id: "hardhat-vault",
   npmPackage: "hardhat-vault",
   dependencies: () => [import("@nomicfoundation/hardhat-ethers")],
   hookHandlers: {
-    // Every start runs these two, so they come with what it loads.
-    config: inPlace(configHooks(loadValidation)),
-    hre: inPlace(hreHooks),
+    config: () => import("./plugin/config.js"),
+    hre: () => import("./plugin/lazy-hardhat-vault.js"),
     network: () => import("./plugin/network-hooks.js"),
   },
   tasks: vaultTasks,

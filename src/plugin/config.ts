@@ -18,27 +18,13 @@ import type {
   VaultNetworkUserConfig,
 } from "./config-types.js";
 
-/** Validates the settings of one network. */
-export type ValidateSettings = (
-  vault: unknown,
-  path: readonly string[],
-) => readonly HardhatUserConfigValidationError[];
-
-/**
- * Hardhat runs these hooks at every start and for every connection with overrides.
- *
- * @param loadValidation Loads zod, which starts without settings do not need.
- */
-export function configHooks(
-  loadValidation: () => Promise<ValidateSettings>,
-): Partial<ConfigHooks> {
-  return {
+/** Hardhat runs these hooks at every start and for every connection with overrides. */
+export default async (): Promise<Partial<ConfigHooks>> =>
+  await Promise.resolve({
     extendUserConfig,
-    validateUserConfig: async (userConfig) =>
-      await validateUserConfig(userConfig, loadValidation),
+    validateUserConfig,
     resolveUserConfig,
-  };
-}
+  });
 
 /** Adds the network that forks are made with, unless the user defines it. */
 async function extendUserConfig(
@@ -61,15 +47,15 @@ async function extendUserConfig(
 
 async function validateUserConfig(
   userConfig: HardhatUserConfig,
-  loadValidation: () => Promise<ValidateSettings>,
 ): Promise<HardhatUserConfigValidationError[]> {
   const errors: HardhatUserConfigValidationError[] = [];
   // Not validated yet, so the types may be wrong.
   for (const [name, network] of Object.entries(asRecord(userConfig.networks))) {
     const { vault } = asRecord(network);
     if (vault !== undefined) {
-      const validate = await loadValidation();
-      errors.push(...validate(vault, ["networks", name, "vault"]));
+      // Needs zod, which a start without settings does not.
+      const { validateVaultSettings } = await import("./validate-settings.js");
+      errors.push(...validateVaultSettings(vault, ["networks", name, "vault"]));
     }
   }
   return errors;

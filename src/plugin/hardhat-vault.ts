@@ -39,14 +39,6 @@ import {
 import type { ConnectionAddresses } from "./addresses.js";
 import type { VaultInstanceConfig } from "./config-types.js";
 import type { DeploymentAddresses } from "./deployments.js";
-import {
-  loadDeployMocks,
-  loadDeployments,
-  loadFork,
-  loadSettleAll,
-  loadSigner,
-  loadSimulateSettleAll,
-} from "./on-demand.js";
 import { errorAbisInProject } from "./project-abis.js";
 
 /** The handle that scripts mocks; its `vault` is bound to them. */
@@ -139,7 +131,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
     let opened: Promise<DeploymentAddresses> | undefined;
     const { root } = context.config.paths;
     const openDeployments = async (): Promise<DeploymentAddresses> =>
-      await (opened ??= loadDeployments().then(
+      await (opened ??= import("./deployments.js").then(
         (module) => new module.DeploymentAddresses(rpc, root, instanceName),
       ));
     const deployments =
@@ -215,7 +207,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
    */
   public async settleAll(options: SettleAllOptions = {}): Promise<Settlement> {
     return await withCallerStack(async () => {
-      const { settleAll } = await loadSettleAll();
+      const { settleAll } = await import("../settlement/settle-all.js");
       return (await settleAll(this, options)).settlement;
     });
   }
@@ -249,7 +241,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
   public async simulateSettleAll(
     options: SimulateSettleAllOptions = {},
   ): Promise<Simulation> {
-    const { simulateSettleAll } = await loadSimulateSettleAll();
+    const { simulateSettleAll } = await import("../simulation/simulate.js");
     return (await simulateSettleAll(this, options)).simulation;
   }
 
@@ -272,7 +264,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
    * ```
    */
   public async fork(options: ForkOptions = {}): Promise<ForkConnection> {
-    const { fork } = await loadFork();
+    const { fork } = await import("../simulation/fork.js");
     return await fork(this, options);
   }
 
@@ -294,7 +286,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
   public async deployMocks(
     options: DeployMocksOptions = {},
   ): Promise<MockVaultHandle> {
-    const { deployMocks } = await loadDeployMocks();
+    const { deployMocks } = await import("../mocks/deploy-mocks.js");
     return await deployMocks(this, options);
   }
 
@@ -322,7 +314,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
     role: ContractRole,
     options: MockAtOptions = {},
   ): Promise<MockVaultHandle> {
-    const { mockAt } = await loadDeployMocks();
+    const { mockAt } = await import("../mocks/deploy-mocks.js");
     return await mockAt(this, role, options);
   }
 
@@ -387,7 +379,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
 
   /** @internal */
   public async defaultSender(): Promise<string> {
-    const { findSender } = await loadSigner();
+    const { findSender } = await import("../settlement/signer.js");
     return await findSender(this.rpc, this.connection.networkConfig);
   }
 

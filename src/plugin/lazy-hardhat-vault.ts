@@ -1,4 +1,4 @@
-import type { inspect as Inspect } from "node:util";
+import { inspect } from "node:util";
 
 import type { HardhatRuntimeEnvironmentHooks } from "hardhat/types/hooks";
 import type { NetworkConnection, NetworkManager } from "hardhat/types/network";
@@ -54,17 +54,18 @@ export interface LazyHardhatVault extends Pick<
 }
 
 /** Hardhat runs this hook at every start. */
-export const hreHooks: Partial<HardhatRuntimeEnvironmentHooks> = {
-  created: async (_context, hre) => {
-    const getOrCreate = oneAtATime(hre.network);
-    hre.vault = lazyVault(
-      getOrCreate,
-      // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- typed as always there, but undefined without --network
-      { networkName: hre.globalOptions.network ?? "default" },
-      async () => (await getOrCreate()).vault,
-    );
-  },
-};
+export default async (): Promise<Partial<HardhatRuntimeEnvironmentHooks>> =>
+  await Promise.resolve({
+    created: async (_context, hre) => {
+      const getOrCreate = oneAtATime(hre.network);
+      hre.vault = lazyVault(
+        getOrCreate,
+        // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- typed as always there, but undefined without --network
+        { networkName: hre.globalOptions.network ?? "default" },
+        async () => (await getOrCreate()).vault,
+      );
+    },
+  });
 
 type GetOrCreate = (networkName?: string) => Promise<NetworkConnection>;
 
@@ -125,11 +126,9 @@ function lazyVault(
     contracts: lazyPromise(async () => (await open()).contracts),
     addresses: lazyPromise(async () => await (await open()).addresses),
   };
-  // By its symbol, because the file of every start imports nothing: tsdown.config.ts.
-  return Object.defineProperty(lazy, Symbol.for("nodejs.util.inspect.custom"), {
-    // As a HardhatVault, and without opening it. Whoever prints it gives its own inspect().
-    value: (_depth: number, _options: object, inspect: typeof Inspect) =>
-      `HardhatVault ${inspect(shown, { breakLength: Infinity })}`,
+  return Object.defineProperty(lazy, inspect.custom, {
+    // As a HardhatVault, and without opening it.
+    value: () => `HardhatVault ${inspect(shown, { breakLength: Infinity })}`,
   });
 }
 

@@ -5,7 +5,6 @@ import { FORK_NETWORK } from "../host.js";
 import { requireChecksums } from "./addresses.js";
 import { HardhatVault } from "./hardhat-vault.js";
 import { redactorFor } from "./network-secrets.js";
-import { loadForkServer } from "./on-demand.js";
 
 export default async (): Promise<Partial<NetworkHooks>> => ({
   newConnection,
@@ -39,7 +38,7 @@ async function closeConnection<ChainTypeT extends ChainType | string>(
 ): Promise<void> {
   await next(context, connection);
   if (connection.networkName === FORK_NETWORK) {
-    const { closeForkServer } = await loadForkServer();
+    const { closeForkServer } = await import("../simulation/fork-server.js");
     await closeForkServer(connection);
   }
 }

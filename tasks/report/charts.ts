@@ -43,9 +43,11 @@ function renderChart({ title, legend, label, x, y, draw }: Chart): Markup {
     ({ from, to }: Axis, start: number, end: number) =>
     (value: number): number =>
       Number(
-        (start + ((value - from) / (to - from || 1)) * (end - start)).toFixed(
-          2,
-        ),
+        (
+          start +
+          ((value - from) / Math.max(to - from, Number.MIN_VALUE)) *
+            (end - start)
+        ).toFixed(2),
       );
   return html`<figure>
     <figcaption>${title}<span>${legend}</span></figcaption>
