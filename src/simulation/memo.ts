@@ -143,7 +143,9 @@ export class Memo {
     const isProved = calls.every(
       (call) =>
         timelessMethods.includes(call.method) ||
-        (this.#isOfBlock(call) && (isByHash || call.method === BLOCK_METHOD)),
+        // A header has the hash itself.
+        (call.method === BLOCK_METHOD && this.#isBlock(call.params[0])) ||
+        (isByHash && this.#placeOfBlock(call) !== undefined),
     );
     if (!isProved) {
       await this.requireSameBranch();
@@ -195,7 +197,7 @@ export class Memo {
 
   async #read(call: UpstreamCall): Promise<unknown> {
     const { method, params } = call;
-    const place = this.#isOfBlock(call) ? stateMethods[method] : undefined;
+    const place = this.#placeOfBlock(call);
     return await this.#ofBranch(async () => {
       const rpc = this.#rpc;
       let isProved = timelessMethods.includes(method);
@@ -235,22 +237,28 @@ export class Memo {
   }
 
   #atHash(call: UpstreamCall): UpstreamCall {
-    const place = stateMethods[call.method];
+    const place = this.#placeOfBlock(call);
     const block = { blockHash: this.upstream.hash, requireCanonical: true };
-    return place !== undefined && this.#isOfBlock(call)
-      ? { ...call, params: call.params.with(place, block) }
-      : call;
+    return place === undefined
+      ? call
+      : { ...call, params: call.params.with(place, block) };
   }
 
-  #isOfBlock({ method, params }: UpstreamCall): boolean {
-    const place = method === BLOCK_METHOD ? 0 : stateMethods[method];
-    const block = place === undefined ? undefined : params[place];
+  /** The place of the block among the parameters; undefined if it asks for no state of it. */
+  #placeOfBlock({ method, params }: UpstreamCall): number | undefined {
+    const place = stateMethods[method];
+    return place !== undefined && this.#isBlock(params[place])
+      ? place
+      : undefined;
+  }
+
+  #isBlock(block: unknown): boolean {
     return isHexString(block) && Number(block) === this.upstream.number;
   }
 
   /** False for another form of value, and for the block of another branch. */
   #isValue(call: UpstreamCall, result: unknown): boolean {
-    if (call.method === BLOCK_METHOD && this.#isOfBlock(call)) {
+    if (call.method === BLOCK_METHOD && this.#isBlock(call.params[0])) {
       const { hash } = asRecord(result);
       return String(hash).toLowerCase() === this.upstream.hash.toLowerCase();
     }

@@ -82,21 +82,30 @@ async function execute(
       hardfork === undefined
         ? await otherVerdict(connection.vault, attempt, plain)
         : undefined;
-    if (problem !== undefined) {
-      return { unavailable: problem };
-    }
-    // The price of the transaction may be below the base fee that the simulator expects.
-    const { baseFeePerGas = 0n } = next;
-    await connection.vault.rpc.request("hardhat_setNextBlockBaseFeePerGas", [
-      numberToHexString(baseFeePerGas),
-    ]);
-    const timed = { ...attempt, next: { ...next, isTimed: true } };
-    const run = await simulateInProcess(connection.vault, timed, watched);
+    const outcome =
+      problem === undefined
+        ? await simulateNext(connection.vault, attempt, watched)
+        : { unavailable: problem };
     await memo.requireSameBranch();
-    return { ...run, engine: "fork" };
+    return outcome;
   } finally {
     await connection.close();
   }
+}
+
+/** Simulates in the very block that the attempt is for. */
+async function simulateNext(
+  forked: VaultHost,
+  attempt: Attempt,
+  watched: Watched,
+): Promise<Run> {
+  const { next } = attempt;
+  // The price of the transaction may be below the base fee that the simulator expects.
+  const baseFee = numberToHexString(next.baseFeePerGas ?? 0n);
+  await forked.rpc.request("hardhat_setNextBlockBaseFeePerGas", [baseFee]);
+  const timed = { ...attempt, next: { ...next, isTimed: true } };
+  const run = await simulateInProcess(forked, timed, watched);
+  return { ...run, engine: "fork" };
 }
 
 /**
