@@ -1,11 +1,9 @@
 import { isHexString } from "ethers";
-import pLimit from "p-limit";
-import type { LimitFunction } from "p-limit";
 
 import { fallbackTo } from "../errors.js";
 import { asRecord } from "../json.js";
 import { isRefusedAnyhow } from "./errors.js";
-import type { KnownNode, RpcClient } from "./rpc-client.js";
+import type { RpcClient } from "./rpc-client.js";
 
 /**
  * Methods that only development nodes have, and whether an answer is one of theirs: some
@@ -33,8 +31,6 @@ const METHODS = [
   readonly [string, (answer: Readonly<Record<string, unknown>>) => boolean]
 >;
 
-const known = new WeakMap<KnownNode, boolean>();
-
 /**
  * True for a development node, and so for a fork that one makes. Asked once per
  * connection.
@@ -42,7 +38,7 @@ const known = new WeakMap<KnownNode, boolean>();
  * @throws VaultError VAULT_RPC_TIMEOUT
  */
 export async function isDevelopmentNode(rpc: RpcClient): Promise<boolean> {
-  return known.get(rpc.node) ?? (await isDevelopmentNodeNow(rpc));
+  return rpc.node.isDevelopment ?? (await isDevelopmentNodeNow(rpc));
 }
 
 /** Asks in any case: another node may listen at the same address by now. */
@@ -56,9 +52,8 @@ export async function isDevelopmentNodeNow(rpc: RpcClient): Promise<boolean> {
       return isTheirs(asRecord(answer));
     }),
   );
-  const is = answers.includes(true);
-  known.set(rpc.node, is);
-  return is;
+  rpc.node.isDevelopment = answers.includes(true);
+  return rpc.node.isDevelopment;
 }
 
 function isCount(value: unknown): boolean {
@@ -68,8 +63,6 @@ function isCount(value: unknown): boolean {
   );
 }
 
-const changes = new WeakMap<KnownNode, LimitFunction>();
-
 /**
  * Runs tasks that change a development chain one after the other. A task that writes
  * back a value or reverts to a snapshot must not undo changes of another.
@@ -78,7 +71,5 @@ export async function oneChangeAtATime<Result>(
   { node }: RpcClient,
   task: () => Promise<Result>,
 ): Promise<Result> {
-  const queue = changes.get(node) ?? pLimit(1);
-  changes.set(node, queue);
-  return await queue(task);
+  return await node.changes(task);
 }

@@ -62,6 +62,9 @@ export class KnownNode {
   public takesHashes: boolean | undefined;
   /** True if it applies state overrides, which the lens needs. */
   public runsLens: boolean | undefined;
+  public isDevelopment: boolean | undefined;
+  /** Those that change a development chain, one after the other. */
+  public readonly changes = pLimit(1);
   /**
    * The newest failure of a request that is being retried. A deadline that ends other work
    * meanwhile, such as a lookup of an address, has it as its reason.
