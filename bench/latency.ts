@@ -35,35 +35,20 @@ interface Cost {
 }
 
 /**
- * The most waves of a job, until it sends a transaction. They do not depend on the machine.
+ * The most waves of jobs whose count users feel. Those of the others are shown only. They do
+ * not depend on the machine.
  */
-export function mostWavesOn(world: World): Readonly<Record<string, number>> {
-  // A vault that pays a token: its symbol and decimals are read once it is known.
-  const ofToken = world === mocks ? 0 : 1;
-  return {
-    round: 1,
-    // The header of the block, the readings at it, and whether it can be settled then.
-    status: 3,
-    simulate: 3 + ofToken,
-    "settle --yes": 8 + ofToken,
-    orders: 9,
-    "simulate --fork": 9,
-    // The addresses are looked up first.
-    ...(world === mocks && {
-      [`round${OF_MOCKS}`]: 2,
-      [`status${OF_MOCKS}`]: 4,
-      [`simulate${OF_MOCKS}`]: 4,
-      [`settle --yes${OF_MOCKS}`]: 9,
-    }),
-  };
-}
+export const mostWaves: Readonly<Record<string, number>> = {
+  round: 1,
+  orders: 8,
+  "simulate --fork": 9,
+};
 
 /** Counts the waves of each job behind a node that takes 100 ms for a request. */
 export async function benchLatency(
   _extent: Extent,
   world: World,
 ): Promise<readonly Figure[]> {
-  const mostWaves = mostWavesOn(world);
   const costs = await measureLatency(world, LATENCY_MS);
   return costs.map(({ job, waves }): Figure => {
     const limit = mostWaves[job];

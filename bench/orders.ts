@@ -102,17 +102,17 @@ export async function benchOrders(
       {
         name: `${name}: times as fast as hardhat-ethers, a call for each`,
         values: ratios(times["hardhat-ethers, one call each"], ours),
-        goal: { demand: "at least", limit: 30 },
+        goal: { demand: "at least", limit: 32 },
       },
       {
         name: `${name}: times as fast as viem, its faster way`,
         values: ratios(bestViem, ours),
-        goal: { demand: "at least", limit: 7 },
+        goal: { demand: "at least", limit: 10 },
       },
       {
         name: `${name}: times the same bytes, not decoded`,
         values: ratios(ours, times["raw transport, not decoded"]),
-        goal: { demand: "at most", limit: 1.5 },
+        goal: { demand: "at most", limit: 1.3 },
       },
     ];
   });

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 
-import { measureLatency, mostWavesOn } from "../../bench/latency.js";
+import { measureLatency, mostWaves } from "../../bench/latency.js";
 import { deployment, mocks } from "../../bench/worlds.js";
 
 /** Longer than the work between two requests takes on a busy machine. */
@@ -8,7 +8,7 @@ const LATENCY_MS = 250;
 
 for (const world of [mocks, deployment]) {
   describe(`requests that wait for each other, ${world.name}`, () => {
-    const jobs = Object.entries(mostWavesOn(world));
+    const jobs = Object.entries(mostWaves);
     let costs: Awaited<ReturnType<typeof measureLatency>>;
 
     before(async () => {
