@@ -1,6 +1,8 @@
 import type { HookContext, NetworkHooks } from "hardhat/types/hooks";
 import type { ChainType, NetworkConnection } from "hardhat/types/network";
+import type { JsonRpcRequest, JsonRpcResponse } from "hardhat/types/providers";
 
+import { vaultError } from "../errors.js";
 import { FORK_NETWORK } from "../host.js";
 import { requireChecksums } from "./addresses.js";
 import { HardhatVault } from "./hardhat-vault.js";
@@ -9,6 +11,7 @@ import { redactorFor } from "./network-secrets.js";
 export default async (): Promise<Partial<NetworkHooks>> => ({
   newConnection,
   closeConnection,
+  onRequest,
 });
 
 async function newConnection<ChainTypeT extends ChainType | string>(
@@ -41,4 +44,32 @@ async function closeConnection<ChainTypeT extends ChainType | string>(
     const { closeForkServer } = await import("../simulation/fork-server.js");
     await closeForkServer(connection);
   }
+}
+
+/**
+ * Refuses the answer to another request: Hardhat compares no ids, and a gateway that exchanges
+ * answers would exchange figures. An answer may have no id, or write it as a text.
+ */
+async function onRequest<ChainTypeT extends ChainType | string>(
+  context: HookContext,
+  connection: NetworkConnection<ChainTypeT>,
+  request: JsonRpcRequest,
+  next: (
+    nextContext: HookContext,
+    nextConnection: NetworkConnection<ChainTypeT>,
+    nextRequest: JsonRpcRequest,
+  ) => Promise<JsonRpcResponse>,
+): Promise<JsonRpcResponse> {
+  const response = await next(context, connection, request);
+  // An answer of the network in process has none.
+  const id: unknown = response.id;
+  const isNamed = typeof id === "number" || typeof id === "string";
+  if (isNamed && String(id) !== String(request.id)) {
+    throw vaultError("VAULT_RPC_INVALID_RESPONSE", {
+      network: connection.networkName,
+      method: request.method,
+      problem: `it has the id of another request (${id}, not ${request.id})`,
+    });
+  }
+  return response;
 }

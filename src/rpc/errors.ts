@@ -321,8 +321,11 @@ export function classifyFailure(
 ): Failure {
   const found = readThrown(thrown);
   const { said, links, match } = found;
-  if (findOurs(links) !== undefined || match(timeoutSign) !== undefined) {
-    return { kind: "final" };
+  const ours = findOurs(links);
+  if (ours !== undefined || match(timeoutSign) !== undefined) {
+    // Of an answer to another request, as of one that is no JSON.
+    const isUnreadable = ours?.code === "VAULT_RPC_INVALID_RESPONSE";
+    return { kind: isUnreadable ? "transient" : "final" };
   }
   if (isOfThisProcess(found, isBehindHardhat)) {
     return { kind: "process" };

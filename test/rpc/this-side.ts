@@ -30,7 +30,7 @@ const pages: Readonly<
   "/answer-text": [400, refused, "text/plain"],
   "/answer-mainnet": [
     200,
-    `{"jsonrpc":"2.0","id":1,"result":"0x1"}`,
+    `{"jsonrpc":"2.0","id":null,"result":"0x1"}`,
     JSON_TYPE,
   ],
 };

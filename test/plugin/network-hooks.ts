@@ -1,0 +1,92 @@
+import { expect } from "chai";
+
+import { RpcClient } from "../../src/rpc/rpc-client.js";
+import { noRetries } from "../../src/rpc/retry.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import { connectTo } from "../helpers/hre.js";
+import { startRpcServer } from "../helpers/rpc-server.js";
+import type { RpcHandler, RpcServer } from "../helpers/rpc-server.js";
+
+/** Answers with another id, so many times; then as it should. */
+function exchanging(times: number, id: (own: number) => unknown): RpcHandler {
+  let answered = 0;
+  return ({ request, response }) => {
+    answered += 1;
+    const isExchanged = answered <= times && times !== Infinity;
+    response.end(
+      JSON.stringify({
+        jsonrpc: "2.0",
+        id: answered <= times ? id(Number(request.id)) : request.id,
+        result: isExchanged ? "0x9" : "0x7",
+      }),
+    );
+    return "handled";
+  };
+}
+
+describe("answers to other requests on a connection of Hardhat", () => {
+  let server: RpcServer;
+  before(async () => {
+    server = await startRpcServer({});
+  });
+  after(async () => {
+    await server.stop();
+  });
+
+  it("a read refuses an answer with the id of another request", async () => {
+    server.handler = exchanging(Infinity, (own) => own + 1);
+    const { provider } = await connectTo(server.url);
+    const rpc = new RpcClient(provider, "live").withRetries(noRetries);
+    const { message } = await expectVaultError(
+      rpc.request("eth_gasPrice"),
+      "VAULT_RPC_INVALID_RESPONSE",
+    );
+    expect(message).to.match(/id of another request \(\d+, not \d+\)/u);
+  });
+
+  it("a read asks again after such an answer", async () => {
+    server.handler = exchanging(1, (own) => own + 1);
+    const { provider } = await connectTo(server.url);
+    const rpc = new RpcClient(provider, "live");
+    expect(await rpc.request("eth_gasPrice")).to.equal("0x7");
+  });
+
+  it("two reads at the same time get no figure of each other if a gateway exchanges their answers", async () => {
+    const waiting: Array<() => void> = [];
+    const ids: unknown[] = [];
+    server.handler = async ({ request, response }): Promise<"handled"> => {
+      ids.push(request.id);
+      if (ids.length === 2) {
+        waiting.forEach((go) => go());
+      } else if (ids.length === 1) {
+        await new Promise<void>((resolve) => waiting.push(resolve));
+      }
+      const other = ids.find((id) => id !== request.id) ?? request.id;
+      const result = request.method === "eth_gasPrice" ? "0x7" : "0x5";
+      response.end(JSON.stringify({ jsonrpc: "2.0", id: other, result }));
+      return "handled";
+    };
+    const { provider } = await connectTo(server.url);
+    const rpc = new RpcClient(provider, "live").withRetries(noRetries);
+    const ends = await Promise.allSettled([
+      rpc.request("eth_gasPrice"),
+      rpc.request("eth_blockNumber"),
+    ]);
+    expect(ends.map(({ status }) => status)).to.deep.equal([
+      "rejected",
+      "rejected",
+    ]);
+  });
+
+  for (const [how, id] of [
+    ["no id", () => null],
+    ["its id as a text", (own: number) => String(own)],
+  ] as const) {
+    it(`a read takes an answer with ${how}`, async () => {
+      server.handler = exchanging(Infinity, id);
+      const { provider } = await connectTo(server.url);
+      const rpc = new RpcClient(provider, "live");
+      expect(await rpc.request("eth_gasPrice")).to.equal("0x7");
+    });
+  }
+});
