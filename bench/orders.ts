@@ -13,7 +13,7 @@ import { tradingAbi } from "../src/abi/index.js";
 import { Trading__factory } from "../src/bindings/factories/Trading__factory.js";
 import { isFailedOrder } from "../src/client/index.js";
 import { VaultLensArtifact } from "../src/client/lens/artifact.js";
-import { encodeReadOrders, parseLensAnswer } from "../src/client/lens/lens.js";
+import { encodeReadOrders } from "../src/client/lens/lens.js";
 import { deployCode } from "../test/helpers/transactions.js";
 import {
   collectGarbage,
@@ -35,11 +35,8 @@ interface ToRead {
   readonly count: number;
 }
 
-/**
- * Orders in the order of their ids, each as the library makes it; of the raw
- * transport, its answers.
- */
-type Orders = ReadonlyArray<object | string>;
+/** In the order of their ids, each as the library makes it. */
+type Orders = readonly object[];
 
 /** Of the contracts of the deployment, anvil's gas limit allows no more in one call. */
 const CHUNK = 500;
@@ -67,23 +64,23 @@ export async function benchOrders(
       multicall: toHex(await deployCode(provider, multicall3Bytecode())),
       count,
     };
-    const contestants = {
+    const readAnswers = async (): Promise<unknown> => await readRaw(toRead);
+    const readers = {
       "hardhat-vault": async () => await readWithOurs(toRead),
-      "raw transport, not decoded": async () => await readRaw(toRead),
       "hardhat-ethers, one call each": async () =>
         await readWithHardhatEthers(toRead),
       "viem http, batches of 1,000": async () => await readWithViem(toRead),
       "viem multicall, best batch": async () => await readWithMulticall(toRead),
     };
     const digests = new Set<string>();
-    for (const read of Object.values(contestants)) {
+    for (const read of Object.values(readers)) {
       digests.add(digest(await read()));
     }
     if (digests.size !== 1) {
       throw new Error(`not the same orders: ${[...digests].join("; ")}`);
     }
     const times = await runInTurns(
-      contestants,
+      { ...readers, "raw transport, not decoded": readAnswers },
       rounds * RUNS_EACH,
       async (run) => {
         collectGarbage();
@@ -140,7 +137,7 @@ async function readRaw({
   connection,
   trading,
   count,
-}: ToRead): Promise<Orders> {
+}: ToRead): Promise<readonly string[]> {
   return await pLimit(CONCURRENCY).map(
     firstIds(count, CHUNK),
     async (first) => {
@@ -231,10 +228,7 @@ function firstIds(count: number, chunk: number): number[] {
  */
 function digest(orders: Orders): string {
   const hash = createHash("sha256");
-  const decoded = orders.flatMap((order) =>
-    typeof order === "string" ? decodeRaw(order) : [order],
-  );
-  for (const order of decoded) {
+  for (const order of orders) {
     const values: readonly unknown[] = Array.isArray(order)
       ? order
       : Object.entries(order)
@@ -242,22 +236,7 @@ function digest(orders: Orders): string {
           .map(([, value]: [string, unknown]) => value);
     hash.update(values.map(String).join());
   }
-  return `${decoded.length} ${hash.digest("hex")}`;
-}
-
-/** The orders in an answer of the lens, decoded by ethers. */
-function decodeRaw(answer: string): object[] {
-  const lens = parseLensAnswer(Buffer.from(answer.slice(2), "hex"));
-  if (lens === undefined) {
-    throw new Error("not an answer of the lens");
-  }
-  const contract = Trading__factory.createInterface();
-  return lens.entries.map(({ start, end }) => {
-    const order: unknown[] = contract
-      .decodeFunctionResult("getOrderInfo", lens.bytes.subarray(start, end))
-      .toArray();
-    return order;
-  });
+  return `${orders.length} ${hash.digest("hex")}`;
 }
 
 /** viem carries the contract's code, but does not export it. */

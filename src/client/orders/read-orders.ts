@@ -52,7 +52,13 @@ export async function* readOrders(
       isOpen,
       concurrency,
     );
-    const chunks = chunksOf(reader, ids, chunkSize, concurrency);
+    const chunks = chunksOf(
+      reader,
+      ids,
+      chunkSize,
+      concurrency,
+      isOpen || rpc.node.runsLens !== true,
+    );
     const parts = isOpen
       ? untilEnd(chunks, new OpenRange(reader, first))
       : withTotal(chunks, total);
@@ -88,19 +94,23 @@ function errorNaming({ orderID, error }: FailedOrder): VaultError {
 }
 
 /**
- * Reads chunks in the order of their ids. The first one shows what a request of this node
- * may have; then several are under way, as many orders as with chunks of full size. What is
- * requested depends only on the chunks handed out, not on when others are answered.
+ * Reads chunks in the order of their ids; several are under way, as many orders as with
+ * chunks of full size. What is requested depends only on the chunks handed out, not on when
+ * others are answered.
+ *
+ * @param isCautious True if the first chunk may show that the others are not wanted so.
  */
 async function* chunksOf(
   reader: OrderReader,
   ids: Iterable<bigint>,
   chunkSize: number,
   concurrency: number | undefined,
+  isCautious: boolean,
 ): AsyncGenerator<readonly Found[], void, undefined> {
   const left = ids[Symbol.iterator]();
   const underWay: Array<Promise<Chunk>> = [];
-  let [size, most, atOnce] = [chunkSize, chunkSize, 1];
+  let [size, most] = [chunkSize, chunkSize];
+  let atOnce = isCautious ? 1 : (concurrency ?? CONCURRENCY);
   for (;;) {
     while (underWay.length < atOnce) {
       const next = take(left, size);

@@ -93,9 +93,33 @@ describe("client - parseLensAnswer", () => {
   });
 
   it("parseLensAnswer() refuses an entry with an unknown status", () => {
-    const entries = [{ status: 4, hasCode: true, data: new Uint8Array() }];
+    const entries = [{ status: 5, hasCode: true, data: new Uint8Array() }];
     const bytes = encode({ ...whole, entries });
     expect(parseLensAnswer(bytes)).to.equal(undefined);
+  });
+});
+
+describe("client - packed entries", () => {
+  it("parseLensAnswer() finds packed orders between others, and refuses one that is cut off", () => {
+    const packed = Buffer.from(
+      `0403${"61".repeat(3)}${"07".repeat(130)}`,
+      "hex",
+    );
+    const entries = [{ status: 1, hasCode: true, data: Uint8Array.of(9) }];
+    const one = encode({ ...whole, entries });
+    const bytes = Buffer.concat([one, packed, packed]);
+    const found = parseLensAnswer(bytes)?.entries.map(
+      ({ status, start, end }) => [status, end - start],
+    );
+    expect(found).to.deep.equal([
+      ["returned", 1],
+      ["packed", 133],
+      ["packed", 133],
+    ]);
+    for (const cut of [1, 100, 133, 134]) {
+      const rest = bytes.subarray(0, bytes.length - cut);
+      expect(parseLensAnswer(rest)).to.equal(undefined);
+    }
   });
 });
 

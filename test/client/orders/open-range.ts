@@ -1,0 +1,115 @@
+import { expect } from "chai";
+
+import { encodeRevertData } from "../../../src/mocks/index.js";
+import { expectVaultError } from "../../helpers/assertions.js";
+import { speedUpTime } from "../../helpers/deadlines.js";
+import {
+  book,
+  empty,
+  nodeOf,
+  outlineOf,
+  present,
+  range,
+  refusal,
+} from "../../helpers/order-book.js";
+import type { ContractAnswer } from "../../helpers/scripted-contracts.js";
+
+type Answers = (id: bigint) => ContractAnswer;
+
+const reverts =
+  (reasonOf: (id: bigint) => string): Answers =>
+  (id) => ({ reverted: true, data: encodeRevertData(reasonOf(id)) });
+const silent: Answers = () => ({ reverted: true, data: "0x" });
+const malformed: Answers = () => ({ reverted: false, data: "0x1234" });
+const among = (...ids: readonly number[]): ((id: bigint) => boolean) => {
+  const known = new Set(ids);
+  return (id) => known.has(Number(id));
+};
+/** Another answer for some ids. */
+const but =
+  (ids: readonly number[], answer: Answers, others: Answers): Answers =>
+  (id) =>
+    among(...ids)(id) ? answer(id) : others(id);
+
+describe("client - the end of orders() without a last id", () => {
+  speedUpTime();
+
+  const gone = refusal("Gone");
+  const lists: ReadonlyArray<
+    readonly [title: string, answers: Answers, listed: readonly string[]]
+  > = [
+    ["an order behind 499 empty ids", book(among(3, 503)), present(3, 503)],
+    ["no order behind 500 empty ids", book(among(3, 504)), present(3)],
+    [
+      "an order behind 15 ids that fail",
+      book(among(3, 19), gone),
+      present(3, 19),
+    ],
+    ["no order behind 16 ids that fail", book(among(3, 20), gone), present(3)],
+    [
+      "no id between orders that reverts as one far behind the end does",
+      book(
+        among(...range(2, 30), 40),
+        reverts((id) => `order ${id} of 110`),
+      ),
+      present(...range(2, 30), 40),
+    ],
+    [
+      "an id between orders that reverts otherwise than one far behind the end",
+      but(
+        [5],
+        reverts(() => "frozen"),
+        book(among(...range(0, 9)), gone),
+      ),
+      [
+        ...present(...range(0, 4)),
+        "5 VAULT_CALL_REVERTED frozen",
+        ...present(...range(6, 9)),
+      ],
+    ],
+    [
+      "an id between orders that reverts without a reason, and none behind the end",
+      but([5], silent, book(among(...range(0, 9)), silent)),
+      [
+        ...present(...range(0, 4)),
+        "5 VAULT_CALL_REVERTED no reason given",
+        ...present(...range(6, 9)),
+      ],
+    ],
+    [
+      "the last order if it fails otherwise than the ids behind it",
+      but([9], malformed, book(among(...range(0, 8)), gone)),
+      [...present(...range(0, 8)), "9 VAULT_RETURN_DATA_MALFORMED"],
+    ],
+    [
+      "the first order if it fails otherwise than the ids behind it",
+      but([0], malformed, book(among(1), gone)),
+      ["0 VAULT_RETURN_DATA_MALFORMED", ...present(1)],
+    ],
+    ["nothing if every id is empty", empty, []],
+  ];
+  for (const [title, answers, listed] of lists) {
+    for (const chunkSize of [700, 7]) {
+      it(`orders() lists ${title}, ${chunkSize} ids in a request`, async () => {
+        const found = await outlineOf(nodeOf(answers), { chunkSize });
+        expect(found).to.deep.equal(listed);
+      });
+    }
+  }
+
+  for (const [title, answers, code, reason] of [
+    [
+      "reverts",
+      reverts((id) => `paused for ${id}`),
+      "VAULT_CALL_REVERTED",
+      "paused for 0",
+    ],
+    ["reverts without a reason", silent, "VAULT_CALL_REVERTED", "no reason"],
+    ["is no order", malformed, "VAULT_RETURN_DATA_MALFORMED", ""],
+  ] as const) {
+    it(`orders() throws the first error if every id ${title}`, async () => {
+      const error = await expectVaultError(outlineOf(nodeOf(answers)), code);
+      expect(String(error.details["reason"] ?? "")).to.include(reason);
+    });
+  }
+});
