@@ -118,10 +118,17 @@ const errors = {
       text: "The transaction needs {what} of {price} wei per gas on network {network}, which is above the limit of {limit} wei ({setting}).",
       fix: "Try again when gas is cheaper, or raise {setting}. Nothing was sent.",
     },
-    VAULT_FEE_UNUSUAL: {
+    VAULT_FEE_LIMIT_NEEDED: {
       refuses: true,
-      text: "The transaction would pay {price} wei per gas on network {network}, more than {times} times what transactions of the last {blocks} blocks paid (median: {median} wei).",
-      fix: "Check the node. If the price is right, set {setting} to the highest price that you accept. Nothing was sent.",
+      text: "Nobody is asked, network {network} is live, and no limit bounds the fee. A unit of gas costs {price} wei now.",
+      fix: "Write `maxFeePerGasLimit: {limit}n,` into networks.{network}.vault: ten times that. Or pass `maxFeePerGas: {limit}n`. Nothing was sent.",
+      cli: "Write `maxFeePerGasLimit: {limit}n,` into networks.{network}.vault: ten times that. Or pass `--max-fee-per-gas {limit}`, which `settle` takes. Nothing was sent.",
+    },
+    VAULT_REVERTED_BEFORE: {
+      refuses: true,
+      text: "Transaction {hash} was to settle this round on network {network}, and reverted in block {block}. Another one may be paid for in vain, too.",
+      fix: "Find out why it reverted. Then pass `confirm`, which asks a person, or `retryReverted: true`. Nothing was sent.",
+      cli: "Find out why it reverted. Then settle without --yes, which asks you, or with --retry-reverted. Nothing was sent.",
     },
     VAULT_GAS_LIMIT_TOO_LOW: {
       refuses: true,

@@ -196,6 +196,7 @@ export function toOptions(
     partial: args.partial,
     tokens: args.tokens,
     maxFeePerGas: args.maxFeePerGas,
+    retryReverted: args.retryReverted,
     assertOnly: args.assert,
     resume: args.resume,
     resumeFirst: args.yes && !args.resume,

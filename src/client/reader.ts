@@ -75,7 +75,7 @@ export interface ScanProgress {
 export const scanOptions = {
   ...readOptions,
   /** Called after further ids or blocks were read. */
-  onProgress: option<(progress: ScanProgress) => void>(),
+  onProgress: option<(progress: ScanProgress) => unknown>(),
 };
 
 /** Options of `orders()` and `rounds()`. */

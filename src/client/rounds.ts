@@ -149,11 +149,12 @@ async function* search(
   };
   const request = (mark: Mark): void => {
     mark.isRequested = true;
-    const reading = read(mark.block).then((seen) => {
+    const reading = read(mark.block).then(async (seen) => {
+      done += 1;
+      // JavaScript also accepts an async one, whose rejection ends the list, too.
+      await onProgress?.({ done, total });
       mark.seen = seen;
       underWay.delete(reading);
-      done += 1;
-      onProgress?.({ done, total });
     });
     underWay.add(reading);
   };

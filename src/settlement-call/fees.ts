@@ -2,6 +2,7 @@ import { max, min } from "@nomicfoundation/hardhat-utils/bigint";
 import type { NetworkConfig } from "hardhat/types/config";
 
 import { fallbackTo, vaultError } from "../errors.js";
+import type { VaultHost } from "../host.js";
 import { toBlockId } from "../rpc/block-id.js";
 import type { BlockId } from "../rpc/block-id.js";
 import type { Block } from "../rpc/blocks.js";
@@ -11,6 +12,7 @@ import {
   getPriorityFee,
   TRANSACTION_GAS_CAP,
 } from "../rpc/chain.js";
+import { isDevelopmentNode } from "../rpc/development-node.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import type { Reverted, RpcClient } from "../rpc/rpc-client.js";
 
@@ -117,6 +119,31 @@ export function limitFees(
   }
   refuseAbove("a price", current, limit);
   return offerAtMost(price, limit.wei);
+}
+
+/** A limit that leaves room for dearer days, and none for an absurd price. */
+const LIMIT_TIMES = 10n;
+
+/**
+ * Refuses to sign on a live chain what no person agreed to, unless a limit bounds the fee:
+ * a node may ask for any price. Settlements, replacements and guards pass this.
+ *
+ * @throws VaultError VAULT_FEE_LIMIT_NEEDED with the line to write
+ */
+export async function requireFeeLimit(
+  { rpc, networkName: network, connection }: VaultHost,
+  { current }: GasPrice,
+  { maxFeePerGas }: FeeLimits,
+): Promise<void> {
+  const isBounded =
+    maxFeePerGas !== undefined ||
+    connection.networkConfig.type !== "http" ||
+    (await isDevelopmentNode(rpc));
+  if (!isBounded) {
+    const limit = max(current, 1n) * LIMIT_TIMES;
+    const details = { network, price: current, limit };
+    throw vaultError("VAULT_FEE_LIMIT_NEEDED", details);
+  }
 }
 
 /** Lowers the highest price; never below the current one. */

@@ -2,10 +2,9 @@ import type { Stopped } from "../settlement-call/outcome.js";
 import { obstacleIn, refusedBy } from "../settlement-call/outcome.js";
 import { VaultError, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
-import { offerAtMost } from "../settlement-call/fees.js";
+import { offerAtMost, requireFeeLimit } from "../settlement-call/fees.js";
 import { chooseNextBlock } from "../settlement-call/next-block.js";
 import type { SettlementRoute } from "../settlement-call/route.js";
-import { requireUsualPrice } from "../settlement-call/usual-price.js";
 import { endTime, staleHead } from "./head-age.js";
 import { observe } from "./observe.js";
 import type { ParsedOptions } from "./options.js";
@@ -106,7 +105,7 @@ async function ask(
 /** Refuses what only a person may agree to. */
 async function refuseUnattended(
   vault: VaultHost,
-  { observation, preflight, next, recent }: Proposal,
+  { observation, preflight }: Proposal,
   { price }: Terms,
   options: ParsedOptions,
 ): Promise<void> {
@@ -123,10 +122,7 @@ async function refuseUnattended(
   if (preflight.headAge !== null) {
     throw staleHead(vault, observation.block.number, preflight.headAge);
   }
-  const { limits } = options;
-  const { number } = observation.block;
-  const newest = { number, baseFeePerGas: next.baseFeePerGas };
-  await requireUsualPrice(vault, price, { limits, newest, recent });
+  await requireFeeLimit(vault, price, options.limits);
 }
 
 /**

@@ -20,10 +20,10 @@ import type { Receipt } from "../rpc/transactions.js";
 import {
   estimateGas,
   limitFees,
+  requireFeeLimit,
   resolveFees,
 } from "../settlement-call/fees.js";
 import { requireChain } from "./observe.js";
-import { requireUsualPrice } from "../settlement-call/usual-price.js";
 import { sign } from "./transaction.js";
 import type { SendableTransaction } from "./transaction.js";
 import { send } from "./send.js";
@@ -112,7 +112,7 @@ export async function deployGuard(
   // A quarter more than the estimate.
   const gas = (estimate.gas * 5n) / 4n;
   if (!isAsked) {
-    await requireUsualPrice(vault, price, { limits, newest: latest });
+    await requireFeeLimit(vault, price, limits);
   }
   await confirm({
     from: signer.address,

@@ -1,10 +1,11 @@
 import { rename, rm } from "node:fs/promises";
 import path from "node:path";
 
-import { vaultError } from "../errors.js";
+import { fallbackTo, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
-import type { Address } from "../protocol/index.js";
+import type { Address, VaultRound } from "../protocol/index.js";
+import { isSameRound } from "../protocol/round.js";
 import {
   PROJECT_FOLDER,
   createProjectFile,
@@ -133,6 +134,14 @@ export class Journal {
     return await this.#readOwn(this.finishedFile, false);
   }
 
+  /** @returns The last settlement if it was of this round, was mined, and reverted. */
+  public async findReverted(round: VaultRound): Promise<JournalEntry["mined"]> {
+    const last = await this.readFinished().catch(fallbackTo(undefined));
+    return last?.mined?.status === "reverted" && isSameRound(last.round, round)
+      ? last.mined
+      : undefined;
+  }
+
   /**
    * Refuses a new settlement while the outcome of another on this chain is not known: two
    * transactions could settle two rounds.
@@ -181,10 +190,14 @@ export class Journal {
     return merged;
   }
 
-  /** Finishes an entry of which nothing has left, unless another process resumed it. */
+  /**
+   * Removes an entry of which nothing has left, unless another process resumed it. The last
+   * finished settlement stays known.
+   */
   public async abandon(entry: JournalEntry): Promise<void> {
-    if ((await this.read())?.resumed !== true) {
-      await this.finish(entry);
+    const present = await this.#merge(entry);
+    if (this.isKept && present !== undefined && present.resumed !== true) {
+      await rm(path.join(this.projectRoot, this.file), { force: true });
     }
   }
 

@@ -43,6 +43,8 @@ export interface ParsedOptions extends Pick<
   readonly ifExpired: boolean;
   /** True if a preview that does not settle the round is no obstacle. */
   readonly partial: boolean;
+  /** True if a settlement of the same round that reverted is no obstacle. */
+  readonly retryReverted: boolean;
   /** Replacement of the transaction that is resumed. */
   readonly replacement: RequestedReplacement | undefined;
   /** That a guard forwards; undefined if none are named. */
@@ -77,6 +79,7 @@ export function parseOptions(
     "assertOnly",
     "resumeFirst",
     "tokens",
+    "retryReverted",
   ] as const) {
     if (resume === true && (options[name] ?? false) !== false) {
       throw invalidArgument(name, "resuming does not take it", "Omit it.");
@@ -86,6 +89,7 @@ export function parseOptions(
     ...{ from, confirm, confirmReplacement, assertOnly, resume, resumeFirst },
     ifExpired: options.ifExpired === true,
     partial: options.partial === true,
+    retryReverted: options.retryReverted === true,
     tokens: namedTokens(vault, options.tokens),
     limits: parseFeeLimits(vault, options),
     confirmations: parseCount(options.confirmations, "confirmations"),
@@ -94,13 +98,27 @@ export function parseOptions(
     firstCheckAfterMs: Math.min(defaults.firstCheck, pollingInterval),
     replacement: parseReplacement(options),
     emit: (event) => {
-      try {
-        options.onEvent?.(event);
-      } catch {
-        // A failing listener must not lose a transaction on its way.
-      }
+      void tellListener(options.onEvent, event);
     },
   };
+}
+
+/**
+ * A failing listener must not lose a transaction on its way, nor end the process: JavaScript
+ * also accepts an async one, which rejects later.
+ */
+async function tellListener(
+  listener: SettleAllOptions["onEvent"],
+  event: SettlementEvent,
+): Promise<void> {
+  try {
+    await listener?.(event);
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : String(error);
+    process.emitWarning(
+      `onEvent of settleAll() failed at "${event.type}": ${problem}`,
+    );
+  }
 }
 
 function parseReplacement({

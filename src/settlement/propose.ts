@@ -25,8 +25,6 @@ import type { Simulated } from "../simulation/simulate.js";
 import type { Simulation } from "../simulation/types.js";
 import { limitFees, resolveFees, resolveGas } from "../settlement-call/fees.js";
 import type { Gas, GasPrice } from "../settlement-call/fees.js";
-import { recentPrices } from "../settlement-call/usual-price.js";
-import type { RecentPrices } from "../settlement-call/usual-price.js";
 import { staleAge } from "./head-age.js";
 import type { Observation } from "./observe.js";
 import type { ParsedOptions } from "./options.js";
@@ -44,8 +42,6 @@ export interface Proposal {
   readonly preflight: SettlementPreflight;
   /** Reason of the revert, or gas limit and price. */
   readonly verdict: Stopped | Terms;
-  /** Prices that recent transactions paid; undefined if they are not asked for ahead. */
-  readonly recent: Promise<RecentPrices | undefined> | undefined;
 }
 
 /** Gas limit and price to sign with. */
@@ -67,7 +63,7 @@ export async function propose(
   next: ChosenNextBlock,
   observation: Observation,
   route: SettlementRoute,
-  { limits, confirm, tokens: givenTokens }: ParsedOptions,
+  { limits, tokens: givenTokens }: ParsedOptions,
 ): Promise<Proposal | Stopped> {
   const since = Date.now();
   const { chainId, contract, block, round } = observation;
@@ -76,23 +72,13 @@ export async function propose(
   const guard = route.guard?.address ?? null;
   const areTokensGiven = givenTokens !== undefined;
   const price = resolveFees(vault.rpc, networkConfig, next);
-  // Only if nobody is asked, and without a limit, is the price compared with others.
-  const recent =
-    confirm === undefined &&
-    networkConfig.type === "http" &&
-    limits.maxFeePerGas === undefined
-      ? recentPrices(vault.rpc, block.number)
-      : undefined;
-  for (const answer of [price, recent]) {
-    // A failure counts where the answer is used.
-    answer?.catch(() => undefined);
-  }
+  // A failure counts where the answer is used.
+  price.catch(() => undefined);
   const [simulated, age, warnings, offered] = await Promise.all([
     trySimulation(vault, signer.address, next, { route, price }),
     staleAge(vault, block),
     findWarnings(vault, contract),
     price,
-    recent,
   ]);
   const simulation = simulated?.simulation ?? null;
   if (simulation?.status === "nothing-to-do") {
@@ -105,7 +91,7 @@ export async function propose(
   );
   const found = await findGas(vault, route, next, simulated);
   const kind = "proposal" as const;
-  const basis = { kind, observation, next, route, since, recent };
+  const basis = { kind, observation, next, route, since };
   const preflight = {
     chainId,
     chainTime: next.timestamp,

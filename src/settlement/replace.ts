@@ -10,6 +10,7 @@ import type { RpcClient } from "../rpc/rpc-client.js";
 import {
   estimateGas,
   offerAtMost,
+  requireFeeLimit,
   resolveFees,
 } from "../settlement-call/fees.js";
 import type {
@@ -18,7 +19,6 @@ import type {
   Fees,
   GasPrice,
 } from "../settlement-call/fees.js";
-import { requireUsualPrice } from "../settlement-call/usual-price.js";
 import type { RequestedReplacement } from "./options.js";
 import { resolveSigner } from "./signer.js";
 import { sign } from "./transaction.js";
@@ -105,7 +105,7 @@ export type SignedReplacement =
 
 /**
  * Signs a transaction with the same nonce and higher fees. Unless a person agrees to the
- * price, it has to be usual.
+ * price, a limit has to bound it.
  *
  * @param confirm Asks a person. Default: nobody is asked.
  * @throws VaultError if it cannot be signed, or the node's prices cannot be read
@@ -128,7 +128,7 @@ export async function signReplacement(
   const problem =
     forbiddenBy(fees, limits) ??
     (confirm === undefined
-      ? await unusualPrice(vault, price, limits, block)
+      ? await unboundedPrice(vault, price, limits)
       : undefined);
   if (problem !== undefined) {
     return { kind: "forbidden", problem };
@@ -171,19 +171,18 @@ export async function signReplacement(
   return { kind: "signed", transaction };
 }
 
-/** @returns Why the price is not usual; undefined if it is, or a limit bounds it. */
-async function unusualPrice(
+/** @returns Why the price needs a limit; undefined if it has one, or needs none. */
+async function unboundedPrice(
   vault: VaultHost,
   price: GasPrice,
   limits: FeeLimits,
-  newest: Block,
 ): Promise<string | undefined> {
-  return await requireUsualPrice(vault, price, { limits, newest }).then(
+  return await requireFeeLimit(vault, price, limits).then(
     () => undefined,
     (error: unknown) => {
       if (
         VaultError.isVaultError(error) &&
-        error.code === "VAULT_FEE_UNUSUAL"
+        error.code === "VAULT_FEE_LIMIT_NEEDED"
       ) {
         return error.message;
       }

@@ -213,10 +213,34 @@ async function makeReady(
     const guard = prepared.route.guard?.address;
     const known = { ...seen.known, guard };
     const nothing = await findObstacle(vault, seen, options);
-    return nothing === undefined
-      ? { ...seen, ...prepared, known }
-      : stop(known, nothing);
+    if (nothing !== undefined) {
+      return stop(known, nothing);
+    }
+    await heedRevert(vault, prepared.journal, seen.observation, options);
+    return { ...seen, ...prepared, known };
   });
+}
+
+/**
+ * A round whose settlement was mined and reverted may revert again, at the same price. A
+ * person is told; unattended it is refused.
+ */
+async function heedRevert(
+  { networkName: network }: VaultHost,
+  journal: Journal,
+  { round }: Observation,
+  { confirm, retryReverted, emit }: ParsedOptions,
+): Promise<void> {
+  const reverted = await journal.findReverted(round);
+  if (reverted === undefined) {
+    return;
+  }
+  const { hash, blockNumber: block } = reverted;
+  const error = vaultError("VAULT_REVERTED_BEFORE", { network, hash, block });
+  if (confirm === undefined && !retryReverted) {
+    throw error;
+  }
+  emit({ type: "trouble", message: error.shortMessage });
 }
 
 /**

@@ -13,6 +13,7 @@ import {
 import type { AccountLike } from "../client/inputs.js";
 import type { Address } from "../protocol/index.js";
 import { getAccounts, getNonce } from "../rpc/accounts.js";
+import { isDevelopmentNode } from "../rpc/development-node.js";
 import { isFinalRefusal, isNodeRefusal, toRpcError } from "../rpc/errors.js";
 import { fallbackTo, refusesSettlement, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
@@ -71,7 +72,8 @@ export async function resolveSigner(
   if (address === undefined) {
     throw vaultError("VAULT_NO_SIGNER", { network });
   }
-  if (!accounts.includes(address)) {
+  // It may impersonate the account. If it does not, it refuses the transaction.
+  if (!accounts.includes(address) && !(await isDevelopmentNode(rpc))) {
     const known = accounts.length === 0 ? "none" : accounts.join(", ");
     throw vaultError("VAULT_UNKNOWN_SIGNER", { from: address, network, known });
   }

@@ -189,6 +189,11 @@ export const settleAllOptions = {
    */
   partial: option<boolean>(),
   /**
+   * Without `confirm`: settles also if the last settlement of the same round was mined and
+   * reverted, which is `refused` else. Default: false.
+   */
+  retryReverted: option<boolean>(),
+  /**
    * ERC-20 tokens that a guard forwards from the vault to the account that settles. Default:
    * `vault.tokens` of the network.
    */
@@ -202,7 +207,7 @@ export const settleAllOptions = {
   assertOnly: option<boolean>(),
   /**
    * Finishes the settlement in the journal, and starts no other. Excludes `from`,
-   * `confirm`, `assertOnly`, `resumeFirst` and `tokens`. Default: false.
+   * `confirm`, `assertOnly`, `resumeFirst`, `retryReverted` and `tokens`. Default: false.
    */
   resume: option<boolean>(),
   /**
@@ -232,13 +237,14 @@ export const settleAllOptions = {
   /**
    * With `resume` and `bump`: called before a higher fee is signed. Only true continues; a
    * string or a VaultError becomes part of the `reason`, and the settlement stays open.
-   * Default: nobody is asked, and a price far above recent ones is refused.
+   * Default: nobody is asked, and on a live chain the fee needs a limit.
    */
   confirmReplacement:
     option<
       (replacement: ReplacementPreflight) => Promise<true | string | VaultError>
     >(),
-  onEvent: option<(event: SettlementEvent) => void>(),
+  /** If it throws or rejects, the process warns, and the settlement goes on. */
+  onEvent: option<(event: SettlementEvent) => unknown>(),
 };
 
 export interface SettleAllOptions extends OptionsOf<typeof settleAllOptions> {}

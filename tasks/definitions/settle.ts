@@ -22,11 +22,17 @@ export const settleTask = describeTask(
     maxFeePerGas: option(
       gasPrice,
       "Highest price of a unit of gas; above it nothing is sent",
-      { default: "maxFeePerGasLimit of the configuration, else no limit" },
+      {
+        default:
+          "maxFeePerGasLimit of the configuration; else --yes refuses on a live chain",
+      },
     ),
     tokens: option(tokenList, "ERC-20 tokens that a guard forwards", {
       default: "`tokens` of the configuration",
     }),
+    retryReverted: flag(
+      "With --yes: settle also if the last settlement of the round reverted",
+    ),
     from: settler("Account that settles"),
     confirmations: option(integer, "Confirmations to wait for", {
       default: "3; 1 on a development node, or if maxHeadAge is false",
@@ -48,6 +54,7 @@ export const settleTask = describeTask(
   [
     ["assert", "calldata", "resume"],
     ["bump", "cancel"],
+    ["retryReverted", "assert", "calldata", "resume"],
     ["calldata", "partial"],
     ["calldata", "maxFeePerGas"],
   ],

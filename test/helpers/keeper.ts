@@ -85,6 +85,13 @@ export function keyOf(
   return { get, getHexString: get };
 }
 
+/** Far above any price of the scripted node. */
+const FEE_LIMIT = 10n ** 15n;
+/** A live network whose settings have no limit of the fee. */
+export const unlimited: NetworkChanges = {
+  vault: { maxFeePerGasLimit: undefined },
+};
+
 export const remote: NetworkChanges = { accounts: "remote" };
 
 /** An account that settles a vault on a scripted node, with a project of its own. */
@@ -108,6 +115,8 @@ export class Keeper implements AnyKeeper {
       accounts: [keyOf(KEY)],
       ...{ gas: "auto", gasPrice: "auto", gasMultiplier: 1 },
       ...changes,
+      // Nobody is asked on a live chain without a limit.
+      vault: { maxFeePerGasLimit: FEE_LIMIT, ...fieldsOf(changes.vault ?? {}) },
     };
     return this.chain.host({ settings, projectRoot: this.projectRoot });
   }
@@ -123,9 +132,9 @@ export class Keeper implements AnyKeeper {
       // No block comes after that of the transaction.
       confirmations: 1,
       ...options,
-      onEvent: (event) => {
+      onEvent: async (event) => {
         this.events.push(event);
-        options.onEvent?.(event);
+        await options.onEvent?.(event);
       },
     });
   }
@@ -156,15 +165,6 @@ export class Keeper implements AnyKeeper {
     return path.join(this.projectRoot, name);
   }
 
-  /** The node suggests a tip far above those of recent transactions. */
-  public suggestHighTip(): void {
-    this.chain.on("eth_maxPriorityFeePerGas", () => "0xffff");
-    this.chain.on("eth_feeHistory", () => ({
-      baseFeePerGas: ["0x1", "0x7"],
-      ...{ gasUsedRatio: [0.5], reward: [["0x1"]] },
-    }));
-  }
-
   public changeGenesis(hash: string | undefined): void {
     this.chain.on("eth_getBlockByNumber", async ([tag], answer) => {
       const block = await answer();
@@ -182,8 +182,11 @@ export class Keeper implements AnyKeeper {
     return fieldsOf(JSON.parse(await readFile(this.journalFile(end), "utf8")));
   }
 
-  public async writeJournal(content: unknown): Promise<void> {
-    const file = this.journalFile();
+  public async writeJournal(
+    content: unknown,
+    end: "" | ".finished" = "",
+  ): Promise<void> {
+    const file = this.journalFile(end);
     await mkdir(path.dirname(file), { recursive: true });
     await writeFile(
       file,

@@ -4,7 +4,7 @@ import { Transaction } from "ethers";
 import { VaultError } from "../../src/client/index.js";
 import type { SettleAllOptions, SettlementPreflight } from "../../src/types.js";
 import { useWallClock } from "../helpers/deadlines.js";
-import { SENDS, itSettles, useKeeper } from "../helpers/keeper.js";
+import { SENDS, itSettles, unlimited, useKeeper } from "../helpers/keeper.js";
 import type { Keeper } from "../helpers/keeper.js";
 import { SETTLER, VAULT, nextRound } from "../helpers/scripted-contracts.js";
 
@@ -109,12 +109,32 @@ describe("what settleAll asks a person, and refuses without one", () => {
       is: "settled",
     },
     {
-      title: "refuses an unusual price: VAULT_FEE_UNUSUAL",
-      given: (on) => {
-        on.suggestHighTip();
-      },
-      is: "refused VAULT_FEE_UNUSUAL",
+      title:
+        "refuses without a limit of the fee, with the line to write: VAULT_FEE_LIMIT_NEEDED",
+      network: unlimited,
+      is: "refused VAULT_FEE_LIMIT_NEEDED",
+      says: ["8 wei", "`maxFeePerGasLimit: 80n,` into networks.scripted.vault"],
       events: "preflight",
+    },
+    {
+      title: "settles with a limit of this run alone",
+      network: unlimited,
+      options: { maxFeePerGas: 80n },
+      is: "settled",
+    },
+    {
+      title: "asks a person about the price, who needs no limit",
+      network: unlimited,
+      options: yes,
+      is: "settled",
+    },
+    {
+      title: "settles at any price on a development node",
+      given: ({ chain }) => {
+        chain.makeDevelopmentNode();
+      },
+      network: unlimited,
+      is: "settled",
     },
     {
       title: "refuses on an old block, with its age: VAULT_STALE_HEAD",

@@ -91,6 +91,14 @@ describe("options of settleAll", () => {
 
   itSettles(keeper, [
     {
+      title: "settleAll settles if its async listener rejects, and warns",
+      options: {
+        onEvent: async () =>
+          await Promise.reject(new Error("the listener's own problem")),
+      },
+      is: "settled",
+    },
+    {
       title: "settleAll settles if its listener throws",
       options: {
         onEvent: () => {

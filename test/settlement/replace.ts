@@ -76,7 +76,7 @@ describe("signReplacement()", () => {
   const replace = async (
     kind: "bump" | "cancel",
     newest = old,
-    limits: FeeLimits = {},
+    limits: FeeLimits = limitOf(10n ** 15n),
     confirm?: SettleAllOptions["confirmReplacement"],
   ): Promise<SignedReplacement> =>
     await signReplacement(keeper.host(), limits, newest, kind, confirm);
@@ -139,7 +139,7 @@ describe("signReplacement()", () => {
 
   for (const [method, what] of [
     ["eth_estimateGas", "its gas is estimated"],
-    ["eth_feeHistory", "recent prices are read"],
+    ["eth_maxPriorityFeePerGas", "its price is asked for"],
   ] as const) {
     it(`signs no cancellation if the network fails while ${what}`, async () => {
       keeper.chain.on(method, () => {
@@ -174,11 +174,12 @@ describe("signReplacement()", () => {
     });
   }
 
-  it("signs nothing far above recent prices if nobody is asked, and no limit bounds it", async () => {
-    keeper.suggestHighTip();
-    const made = await replace("bump");
+  it("signs nothing if nobody is asked, and no limit bounds it: VAULT_FEE_LIMIT_NEEDED", async () => {
+    const made = await replace("bump", old, {});
     expect(made).to.include({ kind: "forbidden" });
-    expect(made).to.have.property("problem").that.includes("20 times");
+    expect(made)
+      .to.have.property("problem")
+      .that.includes("maxFeePerGasLimit: 100n");
     const bounded = await replace("bump", old, limitOf(10n ** 9n));
     expect(bounded).to.include({ kind: "signed" });
   });
@@ -190,7 +191,7 @@ describe("signReplacement()", () => {
     [noTerminal, { kind: "declined", problem: noTerminal.shortMessage }],
   ] as const) {
     it(`shows the old and the new cost to a person, who answers ${answer instanceof VaultError ? answer.code : answer}`, async () => {
-      keeper.suggestHighTip();
+      keeper.chain.on("eth_maxPriorityFeePerGas", () => "0xffff");
       const shown: unknown[] = [];
       const made = await replace("bump", old, {}, async (one) => {
         shown.push(one);
@@ -229,7 +230,12 @@ describe("signReplacement()", () => {
   ] as const) {
     it(`throws VAULT_CANNOT_REPLACE if the transaction ${title}`, async () => {
       await expectVaultError(
-        signReplacement(keeper.host(network), {}, newest, "bump"),
+        signReplacement(
+          keeper.host(network),
+          limitOf(10n ** 15n),
+          newest,
+          "bump",
+        ),
         "VAULT_CANNOT_REPLACE",
       );
     });

@@ -120,9 +120,7 @@ describe("vault deploy-guard", () => {
       );
     });
 
-    it("deploy-guard --yes asks nobody, and sends nothing far above recent prices: VAULT_FEE_UNUSUAL", async () => {
-      // No development node, where any price is usual.
-      keeper.suggestHighTip();
+    it("deploy-guard --yes asks nobody, and sends nothing without a limit of the fee: VAULT_FEE_LIMIT_NEEDED", async () => {
       keeper.chain.on("eth_estimateGas", () => "0xea60");
       const server = await startRpcServer({ handler: handlerOf(keeper.chain) });
       const hre = await hreOnLive(server.url, { accounts: [KEY] });
@@ -134,7 +132,7 @@ describe("vault deploy-guard", () => {
       };
       const args = parseOptions(deployGuardTask.options, { yes: true }, hre);
       const work = deploy(vault, args, { ask, err: new KeptOutput() });
-      await expectVaultError(work, "VAULT_FEE_UNUSUAL");
+      await expectVaultError(work, "VAULT_FEE_LIMIT_NEEDED");
       await server.stop();
       expect([asked, keeper.sends]).to.deep.equal([0, 0]);
     });

@@ -273,7 +273,7 @@ describe("options of vault settle", () => {
     ...{ ifExpired: false, partial: false, assertOnly: false },
     ...{ resume: false, resumeFirst: false, bump: false, cancel: false },
     ...{ maxFeePerGas: undefined, from: undefined, confirmations: undefined },
-    ...{ timeout: undefined, tokens: undefined },
+    ...{ timeout: undefined, tokens: undefined, retryReverted: false },
   };
   const values = { maxFeePerGas: "2wei", confirmations: "3", timeout: "4" };
   const parsed = { maxFeePerGas: 2n, confirmations: 3, timeout: 4_000 };
@@ -287,6 +287,10 @@ describe("options of vault settle", () => {
     [{ resume: true, cancel: true }, "typed"],
     [{ from: SECOND }, "typed"],
     [{ tokens: "none" }, { tokens: [] }],
+    [
+      { yes: true, retryReverted: true },
+      { resumeFirst: true, retryReverted: true },
+    ],
     [values, parsed],
   ] as const) {
     it(`settle gives settleAll the options of ${JSON.stringify(typed)}`, () => {

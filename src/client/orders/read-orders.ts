@@ -73,7 +73,8 @@ export async function* readOrders(
         }
       }
       if (progress.done > 0) {
-        options.onProgress?.(progress);
+        // JavaScript also accepts an async one, whose rejection ends the list, too.
+        await options.onProgress?.(progress);
       }
     }
     await requireSameBranch(rpc, pin);

@@ -164,6 +164,13 @@ describe("client - orders", () => {
     expect(totals).to.deep.equal([]);
   });
 
+  it("orders() ends with the error of an async onProgress, which no process sees", async () => {
+    const onProgress = async (): Promise<never> =>
+      await Promise.reject(new Error("the listener's own problem"));
+    const reading = outlineOf(nodeOf(upTo(1_234n)), { onProgress });
+    expect(await reading.catch(String)).to.match(/the listener's own problem/u);
+  });
+
   it("orders() tells onProgress of unknown ids as done", async () => {
     const seen: ScanProgress[] = [];
     await outlineOf(nodeOf(book((id) => id % 3n === 0n && id <= 300n)), {
