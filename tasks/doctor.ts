@@ -50,9 +50,8 @@ async function examine(
       return await withVault(
         surroundings,
         access,
-        args,
+        { ...args, timeout },
         async (vault) => await work(vault.withOptions({ timeout })),
-        timeout,
       );
     } catch (error) {
       return { checks: [failed(passes[access], error)] };

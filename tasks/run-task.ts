@@ -1,15 +1,10 @@
-import { realpathSync } from "node:fs";
-import path from "node:path";
-
 import { CustomError } from "@nomicfoundation/hardhat-utils/error";
-import { kebabToCamelCase } from "@nomicfoundation/hardhat-utils/string";
 import { errorResult, successfulResult } from "hardhat/utils/result";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 import type { Result } from "hardhat/types/utils";
 
 import { VaultError, fallbackTo, vaultError } from "../src/errors.js";
-import { asRecord } from "../src/json.js";
 import { projectRedactor } from "../src/plugin/network-secrets.js";
 import { isMarked, toHardhatError } from "../src/rpc/hardhat-error.js";
 import { messageOf } from "../src/rpc/thrown.js";
@@ -59,7 +54,7 @@ export function taskAction<Described extends Options>(
 ): NewTaskActionFunction {
   return async (args: TypedOptions, hre) => {
     const typed = { ...args, network: hre.globalOptions.network };
-    const result = await withTerminal(
+    return await withTerminal(
       hre.hooks,
       async (terminal) =>
         await runTask(
@@ -75,63 +70,7 @@ export function taskAction<Described extends Options>(
         ),
       args["instance"],
     );
-    if (isCommandLine(hre)) {
-      void endProcess();
-    }
-    return result;
   };
-}
-
-/**
- * True if the command line has started one of these tasks, and no plugin overrides it:
- * then no code of others waits for its end.
- */
-function isCommandLine({
-  tasks,
-  globalOptions,
-}: HardhatRuntimeEnvironment): boolean {
-  const [, program = "", ...words] = process.argv;
-  const isFlag = (word: string): boolean =>
-    asRecord(globalOptions)[kebabToCamelCase(word.slice(2))] === true;
-  // Options may stand between the words of a task, and their values may name one.
-  const named = words.filter((word, index) => {
-    const before = words[index - 1] ?? "";
-    const isValue = before.startsWith("--") && !isFlag(before);
-    return !word.startsWith("--") && !isValue;
-  });
-  const first = named.findIndex((word) => tasks.rootTasks.has(word));
-  if (named[first] !== "vault") {
-    return false;
-  }
-  let started = tasks.rootTasks.get("vault");
-  for (const word of named.slice(first + 1)) {
-    const subtask = started?.subtasks.get(word);
-    if (subtask === undefined) {
-      break;
-    }
-    started = subtask;
-  }
-  return (
-    started?.isEmpty === false &&
-    started.actions.length === 1 &&
-    realpathSync(program).endsWith(
-      path.join("hardhat", "dist", "src", "cli.js"),
-    )
-  );
-}
-
-/** Time for what Hardhat does after a task, in milliseconds. */
-const LAST_STEPS_MS = 1_000;
-
-/**
- * Ends the process when its output is flushed: a request whose deadline is over would
- * keep it running.
- */
-async function endProcess(): Promise<void> {
-  for (const stream of [process.stdout, process.stderr]) {
-    await new Promise<unknown>((resolve) => stream.write("", resolve));
-  }
-  setTimeout(() => process.exit(), LAST_STEPS_MS).unref();
 }
 
 /**

@@ -53,7 +53,6 @@ export default taskAction(settleTask, async (args, surroundings) => {
       args.calldata
         ? await printCalldata(vault, args, terminal.err)
         : await settle(vault, surroundings.typed, options, terminal),
-    options.timeout,
   );
 });
 

@@ -14,7 +14,7 @@ import { escapeUntrusted, toSafeJson } from "../src/escape.js";
 import { watchTask } from "./definitions/watch.js";
 import type { TaskValues } from "./definitions/shared.js";
 import { toDocument } from "./error-texts.js";
-import { retryIfReorganised, withVault } from "./open-vault.js";
+import { withVault } from "./open-vault.js";
 import { labelledValues, notes, title, toned } from "./output/blocks.js";
 import type { Block } from "./output/blocks.js";
 import { describeAnswer, formatValue } from "./output/format-value.js";
@@ -42,22 +42,19 @@ export default taskAction(
       surroundings,
       "read",
       args,
-      async (vault) =>
-        await retryIfReorganised(
-          surroundings,
-          async ({ terminal: { out, progress } }) => {
-            const show = createDisplay({ ...args, ...vault.settings }, out);
-            let isMet = args.until === undefined;
-            for await (const event of watch(vault, args)) {
-              isMet ||= event.isLast;
-              if (!(await out.write(show(event)))) {
-                return { streamed: true, ok: isMet };
-              }
-              progress(`Watching ${escapeUntrusted(vault.networkName)}`);
-            }
-            return { streamed: true, ok: true };
-          },
-        ),
+      async (vault) => {
+        const { out, progress } = surroundings.terminal;
+        const show = createDisplay({ ...args, ...vault.settings }, out);
+        let isMet = args.until === undefined;
+        for await (const event of watch(vault, args)) {
+          isMet ||= event.isLast;
+          if (!(await out.write(show(event)))) {
+            return { streamed: true, ok: isMet };
+          }
+          progress(`Watching ${escapeUntrusted(vault.networkName)}`);
+        }
+        return { streamed: true, ok: true };
+      },
       CHECK_TIMEOUT_MS,
     ),
 );

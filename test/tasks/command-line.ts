@@ -11,20 +11,8 @@ import { everyTaskRun } from "../helpers/every-vault-task.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
 import { connectTo } from "../helpers/hre.js";
-import { startRpcServer } from "../helpers/rpc-server.js";
-import type { RpcHandler } from "../helpers/rpc-server.js";
 
 type Environment = Readonly<Record<string, string>>;
-
-/** An answer that goes on, blank by blank, which no time-out of Hardhat ends. */
-const endless: RpcHandler = ({ response }) => {
-  response.writeHead(200, { "content-type": "application/json" });
-  const timer = setInterval(() => response.write(" "), 200);
-  response.on("close", () => {
-    clearInterval(timer);
-  });
-  return "handled";
-};
 
 // What only a process shows; every other test of a task runs it in process.
 describe("the process of a task", () => {
@@ -109,17 +97,5 @@ describe("the process of a task", () => {
       );
       expect(await readFile(ends, "utf8")).to.equal(expected.join(""));
     });
-  });
-
-  it("a task ends its process on a node with endless answers, with its error and exit code 1, also if an option stands before its name", async () => {
-    const server = await startRpcServer({ handler: endless });
-    const { stdout, exitCode } = await runHardhat(
-      ["--show-stack-traces", ...typed("volume --timeout 1 --json")],
-      { cwd: project.path, env: { ...env, TEST_URL: server.url } },
-    );
-    await server.stop();
-    const code = "VAULT_RPC_TIMEOUT";
-    expect(JSON.parse(stdout)).to.have.nested.property("error.code", code);
-    expect(exitCode).to.equal(1);
   });
 });

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
+import { setImmediate } from "node:timers/promises";
 
 import { expect } from "chai";
 import { configVariable } from "hardhat/config";
@@ -23,7 +24,7 @@ import {
 import { NOBODY, SECOND } from "../helpers/names.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcHandler, RpcServer } from "../helpers/rpc-server.js";
-import { runTyped } from "../helpers/run-vault-task.js";
+import { replace, runTyped } from "../helpers/run-vault-task.js";
 import { KEY } from "../helpers/scripted-contracts.js";
 import { itFails, squeezed, useTasks } from "../helpers/use-tasks.js";
 
@@ -126,6 +127,124 @@ describe("the connection of a task", () => {
     delete process.env["TEST_SECRET_URL"];
     expect(exitCode).to.equal(1);
     expect(stderr).to.include("no <<hidden>>").and.not.include("5ecret");
+  });
+});
+
+describe("a task whose configuration a keystore has, which asks for its password", () => {
+  let server: RpcServer;
+  before(async () => {
+    server = await startRpcServer({ handler: documentedHandler });
+  });
+  after(async () => {
+    await server.stop();
+  });
+
+  /** @param answer What the keystore does in place of asking. */
+  const run = async (typed: string, answer?: () => Promise<string>) => {
+    const variable = configVariable("TEST_OF_KEYSTORE");
+    const isKey = typed.startsWith("settle");
+    const isUrl = typed.startsWith("volume");
+    const live = httpNetwork(server.url, {
+      ...(isUrl && { url: variable }),
+      ...(isKey && { accounts: [variable] }),
+      vault: {
+        contracts: {
+          ...documentedContracts,
+          ...(!isKey && !isUrl && { vaultFactory: variable }),
+        },
+      },
+    });
+    const networks = { networks: { live } };
+    const hre = await createTestHre(networks, { network: "live" });
+    hre.hooks.registerHandlers("configurationVariables", {
+      fetchValue: async (context, { name }, next) =>
+        name !== "TEST_OF_KEYSTORE"
+          ? await next(context, { name, _type: "ConfigurationVariable" })
+          : answer === undefined
+            ? await context.interruptions.requestSecretInput(
+                "hardhat-keystore",
+                "Enter the password",
+              )
+            : await answer(),
+    });
+    return await runTyped(hre, typed);
+  };
+  const errorOf = (stdout: string) =>
+    fieldsOf(
+      fieldsOf(JSON.parse(stdout))["error"] ??
+        // Of a settlement, which was refused.
+        fieldsOf(JSON.parse(stdout))["settlement"],
+    );
+
+  for (const typed of [
+    "volume --json",
+    "settle --yes --json",
+    "round --json",
+  ]) {
+    it(`vault ${typed} without a terminal asks nothing, and names the variable to set`, async () => {
+      const { stdout, exitCode } = await run(typed);
+      const error = errorOf(stdout);
+      expect(exitCode).to.equal(1);
+      expect(error).to.include({ code: "VAULT_CONFIG_VARIABLE" });
+      expect(JSON.stringify(error)).to.match(
+        /TEST_OF_KEYSTORE.*hardhat-keystore.*Enter the password.*no terminal.*environment/u,
+      );
+    });
+  }
+
+  for (const [typed, code] of [
+    ["volume --timeout 1 --json", "VAULT_CONFIG_VARIABLE"],
+    ["settle --yes --timeout 1 --json", "VAULT_CONFIG_VARIABLE"],
+  ] as const) {
+    it(`vault ${typed} does not wait longer for a variable, and reads no more from stdin: ${code}`, async () => {
+      let pauses = 0;
+      const restore = replace(process.stdin, {
+        pause: () => {
+          pauses += 1;
+        },
+      });
+      const never = async (): Promise<string> =>
+        await new Promise(() => undefined);
+      const { stdout, exitCode } = await run(typed, never);
+      restore();
+      expect(exitCode).to.equal(1);
+      expect(errorOf(stdout)).to.include({ code });
+      expect(JSON.stringify(errorOf(stdout))).to.match(
+        /TEST_OF_KEYSTORE.* within 1 s/u,
+      );
+      expect(pauses).to.be.greaterThan(0);
+    });
+  }
+
+  it("vault volume --timeout 1 ends though a plugin never opens the connection: VAULT_RPC_TIMEOUT", async () => {
+    const hre = await hreOnLive(server.url, {
+      vault: { contracts: documentedContracts },
+    });
+    let open = (): void => undefined;
+    let closed = 0;
+    hre.hooks.registerHandlers("network", {
+      newConnection: async (context, next) => {
+        await new Promise<void>((resolve) => {
+          open = resolve;
+        });
+        return await next(context);
+      },
+      closeConnection: async (context, connection, next) => {
+        await next(context, connection);
+        closed += 1;
+      },
+    });
+    const { stdout, exitCode } = await runTyped(
+      hre,
+      "volume --timeout 1 --json",
+    );
+    expect(exitCode).to.equal(1);
+    expect(errorOf(stdout)).to.include({ code: "VAULT_RPC_TIMEOUT" });
+    // What comes too late is closed.
+    open();
+    while (closed === 0) {
+      await setImmediate();
+    }
   });
 });
 
@@ -260,19 +379,19 @@ describe("a task while the chain replaces blocks", () => {
     // The margins, which nothing but the check at the end shows to be of another block.
     ["capture --out FILE --json", 2, false],
   ] as const) {
-    it(`vault ${typed} starts again once, prints so and succeeds on a node that ${hashes ? "takes hashes" : "takes no hashes"}`, async () => {
+    it(`vault ${typed} ends with VAULT_REORGED, exit code 1 and one document on a node that ${hashes ? "takes hashes" : "takes no hashes"}`, async () => {
       [takesHashes, reorganisedAt] = [hashes, [call]];
       const file = path.join(project.path, "out");
       const head = await (await hre.network.create()).vault.block();
-      const result = await runTyped(
+      const { stdout, exitCode } = await runTyped(
         hre,
         typed.replace("FILE", file).replace("HEAD", String(head.number)),
       );
-      expect(result.stderr).to.match(
-        /replaced block \d+ while it was read.*Starting again/su,
+      expect(exitCode).to.equal(1);
+      expect(JSON.parse(stdout)).to.have.nested.property(
+        "error.code",
+        "VAULT_REORGED",
       );
-      expect(result.exitCode).to.equal(0);
-      expect(result.stdout).to.match(/^\{.*\}\n$/u);
     });
   }
 
@@ -286,12 +405,12 @@ describe("a task while the chain replaces blocks", () => {
     expect(exitCode).to.equal(1);
   });
 
-  it("vault orders --out keeps no file of two attempts, both of which met another branch", async () => {
-    [takesHashes, reorganisedAt] = [true, [10, 20]];
+  it("vault orders --out keeps no file of an attempt that met another branch", async () => {
+    [takesHashes, reorganisedAt] = [true, [10]];
     const file = path.join(project.path, "orders.csv");
     const typed = `orders --ids 1-8000 --out ${file}`;
     const { stderr, exitCode } = await runTyped(hre, typed);
-    expect(stderr).to.include("VAULT_REORGED").and.include("Starting again");
+    expect(stderr).to.include("VAULT_REORGED");
     expect(exitCode).to.equal(1);
     expect(await readFile(file).catch(() => "none")).to.equal("none");
   });

@@ -1,8 +1,5 @@
-import path from "node:path";
-
 import { FileNotFoundError } from "@nomicfoundation/hardhat-utils/fs";
 import { expect } from "chai";
-import { overrideTask } from "hardhat/config";
 import { HardhatPluginError } from "hardhat/plugins";
 
 import { invalidArgument, vaultError } from "../../src/errors.js";
@@ -150,37 +147,6 @@ describe("running a task", () => {
       );
       await Promise.resolve(action({}, hre)).finally(restore);
       expect(written).to.include(shown);
-    });
-  }
-
-  for (const [title, isOverridden, flushes] of [
-    ["flushes stdout before it ends its process", false, 1],
-    ["that a plugin overrides does not end its process", true, 0],
-  ] as const) {
-    it(`a task of the command line ${title}`, async () => {
-      const override = overrideTask(["vault", "volume"])
-        .setInlineAction(async (args, _hre, runSuper) => {
-          await runSuper(args);
-        })
-        .build();
-      const hre = await createTestHre({
-        tasks: isOverridden ? [override] : [],
-      });
-      const program = path.join("node_modules", "hardhat", "dist/src/cli.js");
-      const written: string[] = [];
-      const restores = [
-        replace(process, { argv: ["node", program, "vault", "volume"] }),
-        // Its process does not end, since stdout is never flushed.
-        replace(process.stdout, {
-          write: (text: string) => written.push(text),
-        }),
-        replace(process.stderr, { write: () => true }),
-      ];
-      await hre.tasks.getTask(["vault", "volume"]).run({});
-      restores.forEach((restore) => {
-        restore();
-      });
-      expect(written.filter((text) => text === "")).to.have.lengthOf(flushes);
     });
   }
 });
