@@ -106,17 +106,16 @@ export class DeploymentAddresses {
   }
 
   async #find(): Promise<MockDeployment | string> {
-    const loading = (this.#found ??= this.#load());
-    let found: MockDeployment | string | undefined;
-    try {
-      found = await loading;
-      return found;
-    } finally {
+    this.#found ??= this.#load();
+    const found = await this.#found.catch((error: unknown) => {
+      this.#found = undefined;
+      throw error;
+    });
+    if (typeof found === "string") {
       // Retry next time: mocks may be deployed, or the node restarted, meanwhile.
-      if (typeof found !== "object" && this.#found === loading) {
-        this.#found = undefined;
-      }
+      this.#found = undefined;
     }
+    return found;
   }
 
   /** @returns The mocks, or a hint: the reason that there are none, and what to do. */
