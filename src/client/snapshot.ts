@@ -4,7 +4,7 @@ import { hasCode } from "../rpc/accounts.js";
 import type { PinnedBlock } from "../rpc/block-id.js";
 import { getBlock, getNextBlock } from "../rpc/blocks.js";
 import type { BlockInfo } from "../rpc/blocks.js";
-import { getChainId } from "../rpc/chain.js";
+import { chainsCountingOtherBlocks, getChainId } from "../rpc/chain.js";
 import { readOnBranch } from "../rpc/pinned-block.js";
 import { DEFAULT_TIMEOUT_MS } from "../rpc/rpc-client.js";
 import type { LocatedAddress } from "./addresses.js";
@@ -189,7 +189,7 @@ export async function readValues(
 
 /**
  * Reads values at the newest block by one request, which has its number and time as contracts
- * see them: on some rollups, the number is that of another chain.
+ * see them.
  *
  * @returns Undefined if one request does not do.
  */
@@ -200,7 +200,11 @@ export async function readInOneCall(
 ): Promise<(Values & Pick<Together, "block">) | undefined> {
   const lens = await tryLens(context, toReadCalls(calls, targets));
   const answers = decodeCalls(calls, lens);
-  if (lens === undefined || !answers.every((answer) => "value" in answer)) {
+  if (
+    lens === undefined ||
+    chainsCountingOtherBlocks.has(lens.chainId) ||
+    !answers.every((answer) => "value" in answer)
+  ) {
     return undefined;
   }
   const { chainId, block, entries } = lens;

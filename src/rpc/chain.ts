@@ -36,3 +36,11 @@ export async function getPriorityFee(rpc: RpcClient): Promise<bigint> {
 
 /** Gas limit of a transaction by EIP-7825, from the osaka hardfork on. */
 export const TRANSACTION_GAS_CAP = 16_777_216n;
+
+/**
+ * Chains whose contracts see another number than a block's own: Arbitrum's that of the parent
+ * chain, Polygon zkEVM's that of the next block.
+ */
+export const chainsCountingOtherBlocks: ReadonlySet<number> = new Set([
+  42_161, 42_170, 421_614, 1_101, 2_442,
+]);

@@ -217,6 +217,13 @@ describe("client - snapshot", () => {
     expect(node.asked).to.have.length(2);
   });
 
+  it("readInOneCall() leaves a chain whose contracts count other blocks to the header", async () => {
+    const node = documentedNode({ overrides: true, chainId: 42_161 });
+    const context = clientOf(node).readContext();
+    const calls = [await locate(context, encodeCall("queryVolume", []))];
+    expect(await readInOneCall(context, calls)).to.equal(undefined);
+  });
+
   it("readInOneCall() is one request, with the number and the time that contracts see", async () => {
     const node = documentedNode({ overrides: true });
     const context = clientOf(node).readContext();
