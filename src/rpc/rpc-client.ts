@@ -65,6 +65,10 @@ export class KnownNode {
   public isDevelopment: boolean | undefined;
   /** Those that change a development chain, one after the other. */
   public readonly changes = pLimit(1);
+  /** Why it cannot simulate a settlement right. */
+  public simulatesNot: string | undefined;
+  /** True if its `eth_simulateV1` takes a block's number, and not its hash. */
+  public simulatesByNumber = false;
   /**
    * The newest failure of a request that is being retried. A deadline that ends other work
    * meanwhile, such as a lookup of an address, has it as its reason.

@@ -2,7 +2,7 @@ import { isFailedReading } from "../client/failed-reading.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
 import { fallbackTo } from "../errors.js";
 import type { VaultError } from "../errors.js";
-import { gainsIn } from "../simulation/kept-tokens.js";
+import { gainsIn } from "../simulation/tokens.js";
 import { parseGuarded } from "../guard/round-guard.js";
 import type { VaultHost } from "../host.js";
 import type { Address, VaultRound } from "../protocol/index.js";

@@ -1,7 +1,7 @@
 import { noCode } from "../client/codec.js";
 import { checksumAddress, withAddress } from "../client/inputs.js";
 import { fallbackTo, vaultError } from "../errors.js";
-import { contractsNaming } from "./kept-tokens.js";
+import { contractsNaming } from "./tokens.js";
 import type { VaultHost } from "../host.js";
 import type { Address } from "../protocol/index.js";
 import type { PinnedBlock } from "../rpc/block-id.js";

@@ -5,7 +5,6 @@ import { AbiCoder, dataLength, isHexString } from "ethers";
 import { checksumAddress } from "../client/inputs.js";
 import { fallbackTo } from "../errors.js";
 import type { VaultHost } from "../host.js";
-import { NATIVE_LOG_ADDRESS, TRANSFER_TOPIC } from "./kept-tokens.js";
 import { asRecord } from "../json.js";
 import type { Address } from "../protocol/index.js";
 import type { PinnedBlock } from "../rpc/block-id.js";
@@ -17,18 +16,28 @@ import type { TokenDescription, Transfer } from "./types.js";
 /** Replaces a token's address for the chain's own currency. */
 export const NATIVE = "native";
 
-/**
- * Finds the ERC-20 transfers in a node's logs. Skips ERC-721, whose event has an id as
- * its fourth topic instead of an amount as data.
- *
- * @returns Undefined if the value is no list of logs.
- */
-export function transfersIn(logs: unknown): readonly Transfer[] | undefined {
+/** `Transfer(address,address,uint256)` of ERC-20 and ERC-721. */
+const TRANSFER_TOPIC =
+  "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
+
+/** Address of the logs of native transfers in `eth_simulateV1`. */
+const NATIVE_LOG_ADDRESS = "0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee";
+
+interface Event {
+  readonly contract: Address | typeof NATIVE;
+  readonly isTransfer: boolean;
+  /** Number of indexed arguments. */
+  readonly indexed: number;
+  /** Arguments, the indexed ones first, as 0x hex in lower case. */
+  readonly words: readonly string[];
+}
+
+/** @returns Undefined if the value is no list of a node's logs. */
+function eventsIn(logs: unknown): readonly Event[] | undefined {
   if (!Array.isArray(logs)) {
     return undefined;
   }
-  const transfers: Transfer[] = [];
-  for (const log of logs) {
+  const events = logs.map((log): Event | undefined => {
     const { address, topics, data } = asRecord(log);
     if (
       !isHexString(address, 20) ||
@@ -38,24 +47,84 @@ export function transfersIn(logs: unknown): readonly Transfer[] | undefined {
     ) {
       return undefined;
     }
-    const [topic, from, to, ...more] = topics;
-    if (
-      topic?.toLowerCase() === TRANSFER_TOPIC &&
+    const [name, ...indexed] = topics.map((topic) => topic.toLowerCase());
+    const inData = data.slice(2).toLowerCase().match(/.{64}/gu) ?? [];
+    const isNative = address.toLowerCase() === NATIVE_LOG_ADDRESS;
+    return {
+      contract: isNative ? NATIVE : toAddress(address),
+      isTransfer: name === TRANSFER_TOPIC,
+      indexed: indexed.length,
+      words: [...indexed, ...inData.map((word) => `0x${word}`)],
+    };
+  });
+  return events.every((event) => event !== undefined) ? events : undefined;
+}
+
+/**
+ * Finds the ERC-20 transfers in a node's logs. Skips ERC-721, whose event has an id as
+ * its third indexed argument instead of an amount as data.
+ *
+ * @returns Undefined if the value is no list of logs.
+ */
+export function transfersIn(logs: unknown): readonly Transfer[] | undefined {
+  return eventsIn(logs)?.flatMap(({ contract, isTransfer, indexed, words }) => {
+    const [from, to, amount, ...more] = words;
+    return isTransfer &&
+      indexed === 2 &&
       from !== undefined &&
       to !== undefined &&
-      more.length === 0 &&
-      isHexString(data, 32)
-    ) {
-      const isNative = address.toLowerCase() === NATIVE_LOG_ADDRESS;
-      transfers.push({
-        token: isNative ? NATIVE : toAddress(address),
-        from: toAddress(from),
-        to: toAddress(to),
-        amount: BigInt(data),
-      });
+      amount !== undefined &&
+      more.length === 0
+      ? [
+          {
+            token: contract,
+            from: toAddress(from),
+            to: toAddress(to),
+            amount: BigInt(amount),
+          },
+        ]
+      : [];
+  });
+}
+
+const wordOf = (account: Address): string =>
+  `0x${account.slice(2).toLowerCase().padStart(64, "0")}`;
+
+/** Finds the contracts with an event that names an account: it may have got a token. */
+export function contractsNaming(
+  account: Address,
+  logs: unknown,
+): readonly Address[] {
+  const found = (eventsIn(logs) ?? []).flatMap(({ contract, words }) =>
+    contract !== NATIVE && words.includes(wordOf(account)) ? contract : [],
+  );
+  return [...new Set(found)];
+}
+
+/**
+ * Sums what an account has gained of each token, by `Transfer` events with any number of
+ * indexed arguments. If one is indexed, nobody knows which: then the account counts as the
+ * receiver of something.
+ */
+export function gainsIn(
+  account: Address,
+  logs: unknown,
+): ReadonlyMap<Address, bigint> {
+  const gains = new Map<Address, bigint>();
+  const own = wordOf(account);
+  for (const { contract, isTransfer, indexed, words } of eventsIn(logs) ?? []) {
+    const [from, to, value = "0x0"] = words;
+    if (isTransfer && words.length === 3 && contract !== NATIVE) {
+      // The last argument of ERC-721, whose are all indexed, is an id.
+      const amount = indexed === 3 ? 1n : BigInt(value);
+      const gain =
+        indexed === 1
+          ? BigInt(words.includes(own))
+          : (to === own ? amount : 0n) - (from === own ? amount : 0n);
+      gains.set(contract, (gains.get(contract) ?? 0n) + gain);
     }
   }
-  return transfers;
+  return gains;
 }
 
 /** Wei that an account gains by these transfers, or loses. */

@@ -8,11 +8,12 @@ import {
 import { expect } from "chai";
 
 import {
+  contractsNaming,
   describeTokens,
+  gainsIn,
   nativeTransfersOf,
   transfersIn,
 } from "../../src/simulation/tokens.js";
-import { contractsNaming, gainsIn } from "../../src/simulation/kept-tokens.js";
 import { checksumAddress } from "../../src/client/inputs.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";

@@ -58,6 +58,8 @@ export interface Run {
 /** Says why an engine cannot simulate here; another one may. */
 export interface Unavailable {
   readonly unavailable: string;
+  /** True if it will be so the next time. */
+  readonly isForGood?: boolean;
 }
 
 /**

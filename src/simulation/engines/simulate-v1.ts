@@ -19,7 +19,7 @@ import { requireSameBranch } from "../../rpc/pinned-block.js";
 import { ResponseParser } from "../../rpc/response-parser.js";
 import { fewRetries } from "../../rpc/retry.js";
 import { decodeRevertReason, invalidOpcode } from "../../rpc/revert-reason.js";
-import type { KnownNode, RpcClient } from "../../rpc/rpc-client.js";
+import type { RpcClient } from "../../rpc/rpc-client.js";
 import { usesAllGas } from "../../settlement-call/outcome.js";
 import {
   INTRINSIC_GAS,
@@ -37,12 +37,6 @@ const METHOD = "eth_simulateV1";
 /** A node may give a read less: Geth shares 50,000,000 gas among all calls of a request. */
 const READ_GAS = 10_000_000n;
 
-/** Nodes that cannot simulate correctly, each with the reason. */
-const unsupportedNodes = new WeakMap<KnownNode, string>();
-
-/** Nodes whose method takes a block's number, and not its hash. */
-const takingNumbers = new WeakSet<KnownNode>();
-
 /** Error texts of nodes that lack the method or do not allow it. */
 const missingMethod =
   /(?:method|eth_\w+).*(?:not (?:found|supported|available|allowed|exist|implemented)|does(?: not|n't) exist|unsupported|disabled)|(?:unknown|unsupported) method/iu;
@@ -56,18 +50,16 @@ export async function simulateOnNode(
   attempt: Attempt,
   watched: Watched,
 ): Promise<Run | Unavailable> {
-  const known = unsupportedNodes.get(vault.rpc.node);
-  if (known !== undefined) {
-    return { unavailable: known };
+  const { node } = vault.rpc;
+  if (node.simulatesNot !== undefined) {
+    return { unavailable: node.simulatesNot };
   }
   const run = await execute(vault, attempt, watched);
   const { route, gas, gasPrice = 0n, next } = attempt;
   const fee = gas * gasPrice;
   if (
     fee === 0n ||
-    ("unavailable" in run
-      ? unsupportedNodes.has(vault.rpc.node)
-      : !run.isContract)
+    ("unavailable" in run ? run.isForGood === true : !run.isContract)
   ) {
     return run;
   }
@@ -243,12 +235,12 @@ async function request(
       ]);
   const byNumber = async () => {
     const answer = await send(toBlockId(base));
-    takingNumbers.add(rpc.node);
+    rpc.node.simulatesByNumber = true;
     await requireSameBranch(rpc, base);
     return answer;
   };
   try {
-    const answer = await (base.hash === undefined || takingNumbers.has(rpc.node)
+    const answer = await (base.hash === undefined || rpc.node.simulatesByNumber
       ? byNumber()
       : send({ blockHash: base.hash, requireCanonical: true }).catch(
           async (error: unknown) => {
@@ -281,8 +273,8 @@ function lacksMethod({ details }: VaultError): boolean {
 
 /** Keeps later simulations from asking this node. */
 function unsupported(rpc: RpcClient, problem: string): Unavailable {
-  unsupportedNodes.set(rpc.node, problem);
-  return { unavailable: problem };
+  rpc.node.simulatesNot = problem;
+  return { unavailable: problem, isForGood: true };
 }
 
 interface SimulatedCall {
