@@ -19,30 +19,32 @@ async function listOrders(
   { terminal }: TaskSurroundings,
 ): Promise<StreamedReport> {
   const form = parseListingForm(args);
-  const { block, from, ids: selection, state, holder, skipEmpty } = args;
+  const { block, from, ids: selection, state, holder, limit, skipEmpty } = args;
   const { envelope, pinned } = await pinVault(vault, block);
   const isSearch =
     selection?.ids === undefined && selection?.lastId === undefined;
   const tally = new Tally();
+  const orders = listed(pinned, {
+    ...selection,
+    state,
+    holder,
+    skipEmpty,
+    from,
+    blockTag: envelope.block.number,
+    onProgress: (far) => {
+      terminal.progress("Reading orders", far);
+    },
+  });
   const listing = orderListing(
     envelope,
-    listed(pinned, {
-      ...selection,
-      state,
-      holder,
-      skipEmpty,
-      from,
-      blockTag: envelope.block.number,
-      onProgress: (far) => {
-        terminal.progress("Reading orders", far);
-      },
-    }),
+    limit === undefined ? orders : newestOf(orders, limit),
     tally,
     {
       ...vault.settings,
       chainTime: envelope.block.timestamp,
       raw: args.raw,
       scaled: args.scaled,
+      isShort: terminal.out.isTTY && args.out === undefined,
     },
     isSearch
       ? ` Stopped after ${UNKNOWN_IDS_AT_END} empty ids in a row, or ${FAILED_IDS_AT_END} that fail.`
@@ -59,4 +61,19 @@ async function* listed(
   for await (const order of vault.orders(options)) {
     yield hideInOrder(vault, order);
   }
+}
+
+/** The last orders, the last of all first. Ids rise with time. */
+async function* newestOf(
+  orders: AsyncIterable<ListedOrder>,
+  limit: bigint,
+): AsyncGenerator<ListedOrder, void, undefined> {
+  const newest: ListedOrder[] = [];
+  for await (const order of orders) {
+    newest.push(order);
+    if (BigInt(newest.length) > limit) {
+      newest.shift();
+    }
+  }
+  yield* newest.toReversed();
 }

@@ -56,6 +56,8 @@ export function parseListingForm({
 export interface ListingContext extends FormatContext {
   /** Scales the values of CSV. */
   readonly scaled: boolean;
+  /** Shortens addresses and times, for the width of a terminal. */
+  readonly isShort?: boolean;
 }
 
 /** A row of CSV: integers, or decimals where the scale is known and wanted. */

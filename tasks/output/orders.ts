@@ -60,7 +60,11 @@ export function orderListing(
           heading = [];
         }
       }
-      const scales = `${describeScales(context)} Fees: --json, --format ndjson or csv.${note}`;
+      const [times, whole] =
+        context.isShort === true
+          ? [" Dates assume Unix seconds.", "Whole holders and fees"]
+          : ["", "Fees"];
+      const scales = `${describeScales(context)}${times} ${whole}: --json, --format ndjson or csv.${note}`;
       const isTable = heading.length === 0;
       yield [
         ...heading,
@@ -94,15 +98,36 @@ export function describeScales(context: FormatContext): string {
 }
 
 /** Without the unit: a note below the table has the scales. */
-function briefly({ type }: Field, { text, unscaled }: Cell): Cell {
-  return type !== "string"
-    ? { text: text.replace(/ raw$/u, ""), unscaled }
-    : { text: text.length > 40 ? `${text.slice(0, 40)}…` : text };
+function briefly(
+  { type }: Field,
+  { text, unscaled, note }: Cell,
+  isShort: boolean,
+): Cell {
+  switch (type) {
+    case "string":
+      return { text: text.length > 40 ? `${text.slice(0, 40)}…` : text };
+    case "address":
+      return {
+        text: isShort ? `${text.slice(0, 6)}…${text.slice(-4)}` : text,
+      };
+    case "uint8":
+      return {
+        text: isShort ? text.replace(/(?<!unknown) \(\d+\)$/u, "") : text,
+      };
+    default: {
+      // The note below the table tells that the time is assumed.
+      const [date] = /^\d+-\d\d-\d\d(?=T)/u.exec(note ?? "") ?? [];
+      return {
+        text: isShort && date !== undefined ? date : text.replace(/ raw$/u, ""),
+        unscaled,
+      };
+    }
+  }
 }
 
 export function orderTable(
   orders: readonly Order[],
-  context: FormatContext,
+  context: Omit<ListingContext, "scaled">,
 ): Block {
   return table(
     [
@@ -115,7 +140,11 @@ export function orderTable(
     orders.map((order) => [
       order.orderID.toString(),
       ...shownFields.map((field) =>
-        briefly(field, formatValue(field, order[field.name], context)),
+        briefly(
+          field,
+          formatValue(field, order[field.name], context),
+          context.isShort === true,
+        ),
       ),
     ]),
   );

@@ -26,6 +26,8 @@ describe("vault orders", () => {
     ["--ids 1-9 --skip-empty", "1,2,3"],
     ["--ids 2-", "2,3"],
     ["", "1,2,3"],
+    ["--limit 2", "3,2"],
+    ["--limit 1 --state open", "1"],
   ] as const) {
     it(`orders ${options} lists ${ids}`, async () => {
       expect(await idsOf(options)).to.equal(ids);

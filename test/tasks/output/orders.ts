@@ -40,6 +40,17 @@ describe("orders in each form", () => {
     );
   });
 
+  it("orderTable shortens holders and times on a terminal, and fits 120 columns", () => {
+    const odd = { ...order, state: 7 };
+    const table = orderTable([order, odd], { ...context, isShort: true });
+    const [heading = "", row = "", second = ""] = linesOf([table]);
+    expect(second).to.match(/unknown \(7\)$/u);
+    expect(row).to.equal(
+      `12345 · ETH-USDT · ${SECOND.slice(0, 6)}…${SECOND.slice(-4)} · 2,100 · 2,500 · 26 · 2023-11-13 · 29 · put · open`,
+    );
+    expect(heading.length).to.be.below(120);
+  });
+
   const decimals = { "order.openPrice": 3, "order.closePrice": 0 };
   for (const [settings, text] of [
     [{}, "Integers are unscaled: their scale is not documented."],
