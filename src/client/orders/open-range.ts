@@ -36,7 +36,7 @@ export class OpenRange {
    * @throws The first error if no id is answered: a contract that refuses to be read may
    * have orders.
    */
-  public async add(found: readonly Found[]): Promise<readonly ListedOrder[]> {
+  public async add(found: Iterable<Found>): Promise<readonly ListedOrder[]> {
     const listed: ListedOrder[] = [];
     for (const order of found) {
       this.#unknown += 1;

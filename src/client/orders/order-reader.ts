@@ -46,9 +46,13 @@ const SURELY_ENOUGH_GAS = 1_000_000;
 export type Found = Order | Failed;
 export type Failed = FailedOrder | undefined;
 
+/** Decoded when it is handed out: its bytes take a fraction of the memory. */
+type Packed = () => Order;
+
 export interface Chunk {
-  /** In an open range fewer than ids, if the list ends in the chunk. */
-  readonly orders: readonly Found[];
+  /** To be iterated once. In an open range fewer than ids, if the list ends in the chunk. */
+  readonly orders: Iterable<Found>;
+  readonly count: number;
   /** The fewest that the gas of a request allowed; undefined if it sufficed. */
   readonly allowed: number | undefined;
   /** Half of what the node refused; undefined if it refused nothing. */
@@ -80,7 +84,7 @@ export class OrderReader {
    * @throws VaultError if the node does not answer; VAULT_REORGED; VAULT_NO_CODE
    */
   public async read(ids: readonly bigint[]): Promise<Chunk> {
-    const orders: Found[] = [];
+    const orders: Array<Found | Packed> = [];
     let size = ids.length;
     let allowed: number | undefined;
     let most: number | undefined;
@@ -100,21 +104,23 @@ export class OrderReader {
         size = Math.min(most ?? ids.length, 2 * size);
       }
     }
-    return { orders, allowed, most };
+    return { orders: unpackAll(orders), count: orders.length, allowed, most };
   }
 
-  #isOver(orders: readonly Found[]): boolean {
+  #isOver(orders: ReadonlyArray<Found | Packed>): boolean {
     return (
       this.isOpen &&
       orders.length >= FAILED_IDS_AT_END &&
-      orders.slice(-FAILED_IDS_AT_END).every(isFailed)
+      orders
+        .slice(-FAILED_IDS_AT_END)
+        .every((order) => typeof order !== "function" && isFailed(order))
     );
   }
 
   /** @returns The first ones, at least one; undefined if the node refuses so many. */
   async #readSome(
     ids: readonly bigint[],
-  ): Promise<readonly Found[] | undefined> {
+  ): Promise<ReadonlyArray<Found | Packed> | undefined> {
     const { context, target } = this;
     const { rpc, from } = context;
     // At the caller's address, the lens would replace the trading contract.
@@ -147,17 +153,17 @@ export class OrderReader {
   async #decode(
     answer: LensAnswer,
     ids: readonly bigint[],
-  ): Promise<readonly Found[]> {
+  ): Promise<ReadonlyArray<Found | Packed>> {
     const { entries, bytes } = answer;
     const end = entries.findLastIndex(({ status }) => status !== "usedUp") + 1;
     const behind = await this.#behind(answer, ids, end);
     const view = viewOf(bytes);
-    const orders: Found[] = [];
+    const orders: Array<Found | Packed> = [];
     const others: Array<Promise<void>> = [];
     for (const [index, entry] of entries.entries()) {
       const orderID = ids[index] ?? 0n;
       if (entry.status === "packed") {
-        orders.push(unpack(bytes, view, entry, orderID));
+        orders.push(() => unpack(bytes, view, entry, orderID));
       } else if (index >= end && behind !== undefined) {
         const { error } = behind;
         orders.push(error === undefined ? undefined : { orderID, error });
@@ -303,6 +309,14 @@ export class OrderReader {
 function toOrder(orderID: bigint, values: unknown): Order {
   // the decoder follows the table entry that makes the type
   return { orderID, ...(values as VaultOrder) };
+}
+
+function* unpackAll(
+  orders: Iterable<Found | Packed>,
+): Generator<Found, void, undefined> {
+  for (const order of orders) {
+    yield typeof order === "function" ? order() : order;
+  }
 }
 
 /** Reads an order as `PACKED` in contracts/lens/VaultLens.sol tells. */

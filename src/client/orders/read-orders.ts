@@ -64,6 +64,9 @@ export async function* readOrders(
       : withTotal(chunks, total);
     for await (const { orders, progress } of parts) {
       for (const order of orders) {
+        if (order === undefined) {
+          continue;
+        }
         if (isFailedOrder(order) && options.strict === true) {
           throw errorNaming(order);
         }
@@ -107,7 +110,7 @@ async function* chunksOf(
   chunkSize: number,
   concurrency: number | undefined,
   isCautious: boolean,
-): AsyncGenerator<readonly Found[], void, undefined> {
+): AsyncGenerator<Chunk, void, undefined> {
   const left = ids[Symbol.iterator]();
   const underWay: Array<Promise<Chunk>> = [];
   let [size, most] = [chunkSize, chunkSize];
@@ -131,7 +134,7 @@ async function* chunksOf(
     size = Math.min(most, chunk.allowed ?? 2 * size);
     const asMany = Math.ceil((CONCURRENCY * most) / size);
     atOnce = concurrency ?? Math.min(ALONE, asMany);
-    yield chunk.orders;
+    yield chunk;
   }
 }
 
@@ -148,28 +151,27 @@ function take(ids: Iterator<bigint>, count: number): readonly bigint[] {
 }
 
 interface Part {
-  readonly orders: readonly ListedOrder[];
+  readonly orders: Iterable<Found>;
   readonly progress: ScanProgress;
 }
 
 async function* withTotal(
-  chunks: AsyncIterable<readonly Found[]>,
+  chunks: AsyncIterable<Chunk>,
   total: number,
 ): AsyncGenerator<Part, void, undefined> {
   let done = 0;
-  for await (const found of chunks) {
-    done += found.length;
-    const orders = found.filter((order) => order !== undefined);
+  for await (const { orders, count } of chunks) {
+    done += count;
     yield { orders, progress: { done, total } };
   }
 }
 
 async function* untilEnd(
-  chunks: AsyncIterable<readonly Found[]>,
+  chunks: AsyncIterable<Chunk>,
   range: OpenRange,
 ): AsyncGenerator<Part, void, undefined> {
-  for await (const found of chunks) {
-    const orders = await range.add(found);
+  for await (const chunk of chunks) {
+    const orders = await range.add(chunk.orders);
     const { length } = range;
     yield { orders, progress: { done: length, total: length } };
     if (range.isOver) {
