@@ -8,6 +8,8 @@ import {
   isFailedReading,
 } from "../../src/client/index.js";
 import type { Eip1193Provider } from "../../src/client/index.js";
+import { encodeCall } from "../../src/client/codec.js";
+import { locate, readInOneCall } from "../../src/client/snapshot.js";
 import { toJsonValue } from "../../src/json.js";
 import type { MockVaultHandle } from "../../src/types.js";
 import { differentNodes } from "../helpers/every-node.js";
@@ -156,6 +158,14 @@ for (const { name, start } of differentNodes) {
         expect(toJsonValue(callByCall)).to.deep.equal(toJsonValue(inOneCall));
         expect(isFailedReading(inOneCall?.volume)).to.equal(isRefused);
       }
+    });
+
+    it("readInOneCall() has the number and the time of the newest block's header", async () => {
+      const client = new VaultClient(provider, mocks.addresses);
+      const context = client.readContext();
+      const call = await locate(context, encodeCall("queryVolume", []));
+      const found = await readInOneCall(context, [call]);
+      expect(found?.block).to.deep.equal(await client.block());
     });
 
     it("snapshot() lets the contracts see the caller and the block that are given", async () => {
