@@ -23,6 +23,7 @@ import type { Readings } from "./compare-readings.js";
 import type { Attempt, Run } from "./engines/engine.js";
 import { explainFailure } from "./explain-failure.js";
 import type {
+  BalanceChange,
   Simulation,
   SimulationEngine,
   SimulationStatus,
@@ -50,6 +51,7 @@ export async function describe(
   const { route, gasPrice = 0n } = attempt;
   const { engine, failed, gasUsed, block, transfers, isContract } = run;
   const sender = checksumAddress(route.from);
+  const held = pairBalances(before.balances, after.balances);
   const status = statusOf(effects);
   const refusal =
     failed !== undefined
@@ -71,14 +73,13 @@ export async function describe(
       ofMock !== undefined &&
       refusal?.reason.endsWith(ofMock) !== true &&
       ofMock,
-    ...notesOnEffects(vault, effects),
+    ...notesOnEffects(vault, effects, held),
     ...notesOnGas(effects),
     isTooPoor
       ? `The sender cannot pay for gas: it has ${funds} wei, and the fee is ${fee} wei. The fee was lent to it, and is not subtracted.`
       : fee > 0n && (run.lent > 0n || run.feePaid === 0n) && SAW_ALL,
     ...run.notes,
   ];
-  const held = pairBalances(before.balances, after.balances);
   return {
     status,
     code: refusal?.code ?? null,
@@ -147,10 +148,10 @@ function notesOnGas({ attempt, run }: Effects): readonly Note[] {
 function notesOnEffects(
   vault: VaultHost,
   { attempt, run, before, after, kept, unread }: Effects,
+  held: readonly BalanceChange[],
 ): readonly Note[] {
   const { guard } = attempt.route;
   const [earlier, round] = [roundOf(before), roundOf(after)];
-  const held = pairBalances(before.balances, after.balances);
   const all = unread + countOrders(before.readings);
   return [
     guard !== undefined &&
