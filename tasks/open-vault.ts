@@ -90,7 +90,11 @@ export async function withVault<T>(
         limits.tooLate() ??
         vaultError("VAULT_RPC_TIMEOUT", { network, method: what }),
     ).catch((error: unknown) => {
-      throw toRpcError(error, network, what, redactor, true);
+      throw toRpcError(error, what, {
+        network,
+        redactor,
+        isBehindHardhat: true,
+      });
     });
     const { vault: own } = connection;
     const vault = instance === undefined ? own : own.instance(instance);

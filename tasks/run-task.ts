@@ -6,8 +6,8 @@ import type { Result } from "hardhat/types/utils";
 
 import { VaultError, fallbackTo, vaultError } from "../src/errors.js";
 import { projectRedactor } from "../src/plugin/network-secrets.js";
-import { isMarked, toHardhatError } from "../src/rpc/hardhat-error.js";
-import { messageOf } from "../src/rpc/thrown.js";
+import { toHardhatError } from "../src/rpc/errors.js";
+import { isMarked, messageOf } from "../src/rpc/thrown.js";
 import { toSafeJson } from "../src/escape.js";
 import { Redactor } from "../src/redact.js";
 import { inFlags, toDocument } from "./error-texts.js";

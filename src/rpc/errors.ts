@@ -6,33 +6,75 @@ import {
 } from "../errors.js";
 import { MAX_FOREIGN_TEXT } from "../escape.js";
 import { asRecord } from "../json.js";
-import { quoteForeignText, redactSecrets } from "../redact.js";
-import type { Redactor } from "../redact.js";
-import { isOfThisProcess, toHardhatError } from "./hardhat-error.js";
-import { findRevert } from "./revert-reason.js";
+import { Redactor, quoteForeignText, redactSecrets } from "../redact.js";
+import { findRevert, hideInReason } from "./revert-reason.js";
 import type { RevertReason } from "./revert-reason.js";
 import {
-  everythingIn,
   isHardhatError,
+  isOfThisProcess,
   isRefusedStatus,
   messageOf,
+  pluginOf,
   readThrown,
   refusedText,
   retryAfterOf,
 } from "./thrown.js";
-import type { ErrorLink } from "./thrown.js";
+import type { ErrorLink, Thrown } from "./thrown.js";
+
+/**
+ * - `reverted`: a contract reverted.
+ * - `busy`: the node or a gateway cannot answer now.
+ * - `behind`: it refused, and may not once it has the block.
+ * - `refused`: it refused for good.
+ * - `timeout`, `unreadable`, `unreachable`: there was no answer, none in JSON-RPC, or no way.
+ * - `local`: of this package, a setting, Hardhat or a plugin, before a node has answered.
+ */
+export type FailureKind =
+  | "reverted"
+  | "busy"
+  | "behind"
+  | "refused"
+  | "timeout"
+  | "unreadable"
+  | "unreachable"
+  | "local";
+
+/** The kinds of failures after which a request is retried. */
+export type FailureReason = "rateLimited" | "transient";
+
+/** What was thrown for a request, read once. */
+export interface Failure {
+  readonly kind: FailureKind;
+  /** Undefined if another attempt fails, too. */
+  readonly retry?: FailureReason | undefined;
+  /** Least wait before the next attempt. */
+  readonly retryAfterMs?: number | undefined;
+  readonly revert?: RevertReason | undefined;
+  /** @param attempts If there was more than one. */
+  readonly toError: (method: string, attempts?: AttemptCount) => VaultError;
+}
+
+export interface AttemptCount {
+  readonly attempts: number;
+  readonly seconds: number;
+}
+
+/** The connection of a request. */
+export interface Source {
+  readonly network: string;
+  /** Knows the secrets of the connection. */
+  readonly redactor: Redactor;
+  /** True if Hardhat and its plugins handle each request. */
+  readonly isBehindHardhat?: boolean;
+}
 
 export function isNodeRefusal(error: unknown): error is VaultError {
   return VaultError.isVaultError(error) && error.code === "VAULT_RPC_ERROR";
 }
 
-/** True if the node or a gateway refused, also by an HTTP status such as 403. */
-export function isFinalRefusal(error: unknown): error is VaultError {
-  return (
-    isNodeRefusal(error) ||
-    (VaultError.isVaultError(error) &&
-      isRefusedStatus(Number(error.details["httpStatus"])))
-  );
+/** True if the node or a gateway refused for good, also by an HTTP status such as 403. */
+export function isRefused(error: unknown): error is VaultError {
+  return VaultError.isVaultError(error) && error.details["kind"] === "refused";
 }
 
 /** True if the node or a proxy refused, so that another request may succeed. */
@@ -94,11 +136,10 @@ const connectionSigns: ReadonlyArray<
   ],
 ];
 
-const INVALID_PARAMS = -32_602;
-
 /** A rule matches the JSON-RPC code, the HTTP status, an error of this side, or words. */
 interface Rule {
-  readonly kind: Exclude<Failure["kind"], "reverted" | "process">;
+  readonly kind: FailureKind;
+  readonly retry?: FailureReason | undefined;
   readonly codes?: readonly unknown[];
   readonly status?: RegExp;
   readonly sign?: RegExp;
@@ -116,7 +157,7 @@ const rules: readonly Rule[] = [
     // A retry meets the same failure of the EVM and the same limit of gas (geth, Erigon,
     // Nitro), or a quota of a day or a month (Infura, QuickNode, Alchemy). The codes are
     // those of JSON-RPC and EIP-1474 for a missing method.
-    kind: "final",
+    kind: "refused",
     codes: [-32_601, -32_004],
     sign: compressedSign,
     words:
@@ -125,16 +166,17 @@ const rules: readonly Rule[] = [
   {
     // EIP-1474's code, of Infura, Tenderly and BNB's nodes; 429 of OnFinality. QuickNode,
     // Blast, 1RPC, Pocket and Proxyd have codes of their own.
-    kind: "rateLimited",
+    kind: "busy",
+    retry: "rateLimited",
     codes: [-32_005],
     status: /^429$/u,
     words:
       /rate.{0,10}(?:limit|exceed)|too many request|request limit|throttl|quota|capacity|throughput/iu,
   },
   {
-    // No retry brings back old state, with any code (geth, Erigon, reth, Nitro, bor,
+    // No retry brings back old state, but one may reach a node that has newer state, with any code (geth, Erigon, reth, Nitro, bor,
     // zkSync, Infura).
-    kind: "refused",
+    kind: "behind",
     words:
       /missing trie node|prune|archive|historical state|state .{0,80}(?:not|un)available/iu,
   },
@@ -143,7 +185,8 @@ const rules: readonly Rule[] = [
     // gateway has no node behind it: eRPC's sent no JSON (-32700), Proxyd's is gone
     // (-32011), and Cloudflare's cannot fulfil the request (-32046). Words alone: Arbitrum,
     // Mantle, Alchemy, dRPC, and gateways in Go.
-    kind: "transient",
+    kind: "busy",
+    retry: "transient",
     codes: [-32_002, -32_603, -32_700, -32_011, -32_046],
     status: /^(?:408|425|5\d\d)$/u,
     sign: /^(?:HHE702|SyntaxError|ECONNRESET|EAI_AGAIN|EPIPE|UND_ERR_SOCKET) /u,
@@ -153,31 +196,113 @@ const rules: readonly Rule[] = [
   {
     // A node lacks the block: geth, besu, reth, Erigon, Nitro, Avalanche, zkSync, Hardhat,
     // and chains of Cosmos (height).
-    kind: "blockNotFound",
+    kind: "behind",
     words:
       /header (?:for hash )?not found|unknown block|block.{0,60}(?:not (?:yet |currently )?(?:available|found|exist)|doesn't exist|out ?of ?range|invalid)|invalid block|unfinalized|ahead of|height/iu,
   },
 ];
 
+/** Shortest wait before a node that limits the rate gets another request. */
+const SHORTEST_WAIT_MS = 200;
+/** Hardhat has repeated the request seven times by then, without a wait if Retry-After is 0. */
+const SHORTEST_WAIT_AFTER_429_MS = 1_000;
+
+const ANY_SOURCE: Source = { network: "", redactor: new Redactor() };
+
 /**
- * Converts the error of a failed request or connection, by its whole chain of causes.
- * Codes and names count only in errors made on this side, because a node can send any.
- *
- * @param redactor Knows the secrets of the connection.
- * @param isBehindHardhat True if Hardhat and its plugins handle each request.
- * @param attempts If there was more than one.
+ * Classifies what a request or a connection threw, by its whole chain of causes. Codes and
+ * names count only in errors made on this side, because a node can send any.
  */
+export function classify(thrown: unknown, source = ANY_SOURCE): Failure {
+  const found = readThrown(thrown);
+  const local = findLocal(thrown, found, source);
+  if (local !== undefined) {
+    // An answer to another request, as one that is no JSON.
+    return local.code === "VAULT_RPC_INVALID_RESPONSE"
+      ? { kind: "unreadable", retry: "transient", toError: () => local }
+      : { kind: "local", toError: () => local };
+  }
+  const { said, links, status, match } = found;
+  if (match(timeoutSign) !== undefined) {
+    // It has used up the request's time.
+    return { kind: "timeout", toError: errorOf("timeout", found, source) };
+  }
+  const reason = findRevert(said);
+  if (reason !== undefined) {
+    const revert = hideInReason(reason, (text) => source.redactor.hide(text));
+    const toError = errorOf("reverted", found, source);
+    return { kind: "reverted", revert, toError };
+  }
+  const { kind, retry } = judge(found);
+  const wait = status === 429 ? SHORTEST_WAIT_AFTER_429_MS : SHORTEST_WAIT_MS;
+  return {
+    kind,
+    retry,
+    retryAfterMs: Math.max(
+      retryAfterOf(links) ?? 0,
+      retry === "rateLimited" ? wait : 0,
+    ),
+    toError: errorOf(kind, found, source),
+  };
+}
+
+/** Chooses the error for a failure at the node, or on the way to it. */
+function errorOf(
+  kind: FailureKind,
+  found: Thrown,
+  source: Source,
+): Failure["toError"] {
+  const { said, words, status, match } = found;
+  const { network, redactor } = source;
+  const { code } = asRecord(said);
+  return (method, attempts) => {
+    const facts = {
+      ...{ network, method, kind },
+      ...(typeof code === "number" && { rpcCode: code }),
+      ...(status !== undefined && { httpStatus: status }),
+      ...attempts,
+    };
+    if (kind === "timeout") {
+      return vaultError("VAULT_RPC_TIMEOUT", facts, said);
+    }
+    if (kind === "unreadable") {
+      // Without the cause: a proxy's page may contain the key.
+      const problem =
+        match(compressedSign) === undefined
+          ? describeUnreadable(refusedText(said) ?? "", redactor)
+          : "the answer is compressed, though no compression was requested";
+      return vaultError("VAULT_RPC_INVALID_RESPONSE", { ...facts, problem });
+    }
+    const way = describeWay(found, source);
+    if (way !== undefined) {
+      return vaultError(
+        "VAULT_NETWORK_UNREACHABLE",
+        { ...facts, ...way },
+        said,
+      );
+    }
+    const problem = quoteWords(words, redactor);
+    return vaultError("VAULT_RPC_ERROR", { ...facts, problem }, said);
+  };
+}
+
+/** Converts the error of a failed request or connection. */
 export function toRpcError(
   thrown: unknown,
-  network: string,
   method: string,
-  redactor: Redactor,
-  isBehindHardhat = false,
-  attempts?: { readonly attempts: number; readonly seconds: number },
+  source: Source,
 ): VaultError {
-  const found = readThrown(thrown);
-  const { said: error, links, status, match } = found;
-  const ours = findOurs(links);
+  return classify(thrown, source).toError(method);
+}
+
+/** The error of this package, a setting, Hardhat or a plugin, if it is one. */
+function findLocal(
+  thrown: unknown,
+  found: Thrown,
+  { network, redactor, isBehindHardhat = false }: Source,
+): VaultError | undefined {
+  const { said, links, match } = found;
+  const ours = links.find((link) => VaultError.isVaultError(link));
   if (ours !== undefined) {
     return ours;
   }
@@ -192,69 +317,79 @@ export function toRpcError(
   if (isOfThisProcess(found, isBehindHardhat)) {
     return toHardhatError(thrown, redactor);
   }
-  const { code } = asRecord(error);
-  const facts = {
-    network,
-    method,
-    ...(typeof code === "number" && { rpcCode: code }),
-    ...(status !== undefined && { httpStatus: status }),
-    ...attempts,
-  };
   const wrongChain = links.find(
     (link) => isHardhatError(link) && link["errorCode"] === "HHE708",
   );
   if (wrongChain !== undefined) {
     const named = asRecord(wrongChain["messageArguments"]);
-    return vaultError(
-      "VAULT_WRONG_CHAIN",
-      {
-        network,
-        expected: String(named["configChainId"]),
-        actual: String(named["connectionChainId"]),
-      },
-      error,
-    );
+    const expected = String(named["configChainId"]);
+    const actual = String(named["connectionChainId"]);
+    return vaultError("VAULT_WRONG_CHAIN", { network, expected, actual }, said);
   }
-  if (match(configVariableSign) !== undefined) {
-    return toConfigVariableError(error, `A setting of networks.${network}`);
-  }
-  if (match(timeoutSign) !== undefined) {
-    return vaultError("VAULT_RPC_TIMEOUT", facts, error);
-  }
-  if (match(unreadableSign) !== undefined) {
-    // Without the cause: a proxy's page may contain the key.
-    const problem =
-      match(compressedSign) === undefined
-        ? describeUnreadable(refusedText(thrown) ?? "", redactor)
-        : "the answer is compressed, though no compression was requested";
-    return vaultError("VAULT_RPC_INVALID_RESPONSE", { ...facts, problem });
-  }
+  return match(configVariableSign) === undefined
+    ? undefined
+    : toConfigVariableError(said, `A setting of networks.${network}`);
+}
+
+function judge({
+  said,
+  words,
+  status: httpStatus,
+  match,
+}: Thrown): Pick<Rule, "kind" | "retry"> {
+  const { code } = asRecord(said);
+  // A refusal of the node itself counts with any HTTP status.
+  const isRefusal =
+    typeof code === "number" &&
+    (httpStatus === undefined || isRefusedStatus(httpStatus));
+  const status = isRefusal ? statusInCode(code) : httpStatus;
+  const begin = words.slice(0, MAX_FOREIGN_TEXT);
+  const { kind, retry } = rules.find(
+    (rule) =>
+      rule.codes?.includes(code) === true ||
+      rule.status?.test(String(status)) === true ||
+      (rule.sign !== undefined && match(rule.sign) !== undefined) ||
+      rule.words.test(begin),
+  ) ?? { kind: isRefusal && status === undefined ? "behind" : "refused" };
+  const isWay = connectionSigns.some(([sign]) => match(sign) !== undefined);
+  return {
+    retry,
+    kind:
+      match(unreadableSign) !== undefined
+        ? "unreadable"
+        : isWay && httpStatus === undefined
+          ? "unreachable"
+          : kind,
+  };
+}
+
+/** Some gateways put an HTTP status into the code, as 429 or as -32429. */
+function statusInCode(code: unknown): number | undefined {
+  const status = Number(code) < 0 ? -32_000 - Number(code) : Number(code);
+  return status >= 400 && status < 600 ? status : undefined;
+}
+
+/** Why the node could not be reached, and what to do; undefined if it could. */
+function describeWay(
+  { links, wordsInBody, match }: Thrown,
+  { network, redactor }: Source,
+): { readonly problem: string; readonly remedy: string } | undefined {
   for (const [sign, text, remedy] of connectionSigns) {
     const matched = match(sign);
     if (matched !== undefined) {
       const problem = text
         .replace("{host}", redactor.hide(hostOf(links)))
         .replace("{found}", matched[1] ?? "");
-      const words = quoteWords(found.wordsInBody, redactor);
-      return vaultError(
-        "VAULT_NETWORK_UNREACHABLE",
-        {
-          ...facts,
-          problem: `${problem}${words === "" ? "" : ` (${words})`}`,
-          remedy:
-            remedy ??
-            `Check that the node runs, and host, port and key in ${settingOf(network, "url")}.`,
-        },
-        error,
-      );
+      const words = quoteWords(wordsInBody, redactor);
+      return {
+        problem: `${problem}${words === "" ? "" : ` (${words})`}`,
+        remedy:
+          remedy ??
+          `Check that the node runs, and host, port and key in ${settingOf(network, "url")}.`,
+      };
     }
   }
-  const problem = quoteWords(found.words, redactor);
-  return vaultError("VAULT_RPC_ERROR", { ...facts, problem }, error);
-}
-
-function findOurs(links: readonly ErrorLink[]): VaultError | undefined {
-  return links.find((link) => VaultError.isVaultError(link));
+  return undefined;
 }
 
 function describeUnreadable(text: string, redactor: Redactor): string {
@@ -285,93 +420,6 @@ export function toConfigVariableError(
   return vaultError("VAULT_CONFIG_VARIABLE", { where, problem }, error);
 }
 
-/** Shortest wait before a node that limits the rate gets another request. */
-const SHORTEST_WAIT_MS = 200;
-/** Hardhat has repeated the request seven times by then, without a wait if Retry-After is 0. */
-const SHORTEST_WAIT_AFTER_429_MS = 1_000;
-
-export type Failure =
-  | { readonly kind: "reverted"; readonly reverted: RevertReason }
-  /** Of Hardhat or a plugin: no node has answered. */
-  | { readonly kind: "process" }
-  | {
-      /**
-       * `rateLimited` and `transient`: a retry may succeed. `refused`: it may if the node
-       * should have the block. `blockNotFound`: the same, in words that name the block.
-       * `final`: a retry fails again.
-       */
-      readonly kind:
-        | "rateLimited"
-        | "transient"
-        | "blockNotFound"
-        | "refused"
-        | "final";
-      /** Wait that the node requested. */
-      readonly retryAfterMs?: number | undefined;
-    };
-
-/**
- * Classifies a failure. A timeout is final: it has used up the request's time.
- *
- * @param isBehindHardhat True if Hardhat and its plugins handle each request.
- */
-export function classifyFailure(
-  thrown: unknown,
-  isBehindHardhat = false,
-): Failure {
-  const found = readThrown(thrown);
-  const { said, links, match } = found;
-  const ours = findOurs(links);
-  if (ours !== undefined || match(timeoutSign) !== undefined) {
-    // Of an answer to another request, as of one that is no JSON.
-    const isUnreadable = ours?.code === "VAULT_RPC_INVALID_RESPONSE";
-    return { kind: isUnreadable ? "transient" : "final" };
-  }
-  if (isOfThisProcess(found, isBehindHardhat)) {
-    return { kind: "process" };
-  }
-  const reverted = findRevert(said);
-  if (reverted !== undefined) {
-    return { kind: "reverted", reverted };
-  }
-  const words = found.words.slice(0, MAX_FOREIGN_TEXT);
-  const { code } = asRecord(said);
-  // A refusal of the node itself counts with any HTTP status.
-  const isRefusal =
-    typeof code === "number" &&
-    (found.status === undefined || isRefusedStatus(found.status));
-  const status = isRefusal ? statusInCode(code) : found.status;
-  const rule = rules.find(
-    (one) =>
-      one.codes?.includes(code) === true ||
-      one.status?.test(String(status)) === true ||
-      (one.sign !== undefined && match(one.sign) !== undefined) ||
-      one.words.test(words),
-  );
-  const otherwise = isRefusal && status === undefined ? "refused" : "final";
-  return {
-    kind: rule?.kind ?? otherwise,
-    retryAfterMs: Math.max(
-      retryAfterOf(links) ?? 0,
-      rule?.kind !== "rateLimited"
-        ? 0
-        : found.status === 429
-          ? SHORTEST_WAIT_AFTER_429_MS
-          : SHORTEST_WAIT_MS,
-    ),
-  };
-}
-
-/** Some gateways put an HTTP status into the code, as 429 or as -32429. */
-function statusInCode(code: unknown): number | undefined {
-  const status = Number(code) < 0 ? -32_000 - Number(code) : Number(code);
-  return status >= 400 && status < 600 ? status : undefined;
-}
-
-export function refusesParameters(error: unknown): boolean {
-  return everythingIn(error).some(({ code }) => code === INVALID_PARAMS);
-}
-
 /** Host and port of the node, if an error of this side names them. */
 function hostOf(links: readonly ErrorLink[]): string {
   for (const link of links) {
@@ -387,4 +435,26 @@ function hostOf(links: readonly ErrorLink[]): string {
     }
   }
   return "the node";
+}
+
+/** Sites whose addresses in an error are for the reader, and no node's. */
+const readersLinks = /^https:\/\/(?:hardhat\.org|github\.com|nodejs\.org)\//u;
+
+export function toHardhatError(error: unknown, redactor: Redactor): VaultError {
+  const { name, errorCode } = asRecord(error);
+  const plugin = pluginOf(asRecord(error));
+  const source =
+    plugin !== undefined
+      ? `The plugin ${plugin}`
+      : typeof errorCode === "string"
+        ? "Hardhat"
+        : "Hardhat or one of its plugins";
+  // The name of a built-in error explains more than its message.
+  const kind =
+    typeof name === "string" &&
+    /^(?:Syntax|Type|Reference|Range)Error$/u.test(name)
+      ? `${name}: `
+      : "";
+  const problem = redactor.quote(`${kind}${messageOf(error)}`, readersLinks);
+  return vaultError("VAULT_HARDHAT_ERROR", { source, problem }, error);
 }

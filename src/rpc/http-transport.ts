@@ -5,7 +5,7 @@ import {
 
 import { asRecord, listOf } from "../json.js";
 import type { Eip1193Provider } from "./eip1193.js";
-import { classifyFailure } from "./errors.js";
+import { classify } from "./errors.js";
 import { BATCH } from "./rpc-client.js";
 
 /** A node over HTTP, as the settings of its network describe it. */
@@ -49,7 +49,7 @@ export class HttpTransport implements Eip1193Provider {
     const answers = listOf(answer).map(asRecord);
     const limited = answers.find(
       ({ error = null }) =>
-        error !== null && classifyFailure(error).kind === "rateLimited",
+        error !== null && classify(error).retry === "rateLimited",
     );
     if (limited !== undefined) {
       throw limited["error"];

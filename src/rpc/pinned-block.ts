@@ -2,7 +2,7 @@ import { VaultError } from "../errors.js";
 import { toBlockId } from "./block-id.js";
 import type { BlockId, PinnedBlock } from "./block-id.js";
 import { getBlock } from "./blocks.js";
-import { classifyFailure, isRefusedAnyhow } from "./errors.js";
+import { isRefusedAnyhow } from "./errors.js";
 import { waitAfter } from "./retry.js";
 import type { RpcClient } from "./rpc-client.js";
 
@@ -95,9 +95,6 @@ export function isReorganised(
 }
 
 /** The node may get the block later, or have another one in its place. */
-function lacksBlock({ code, cause }: VaultError): boolean {
-  const kinds: readonly string[] = ["blockNotFound", "refused"];
-  return (
-    code === "VAULT_RPC_ERROR" && kinds.includes(classifyFailure(cause).kind)
-  );
+function lacksBlock({ code, details }: VaultError): boolean {
+  return code === "VAULT_RPC_ERROR" && details["kind"] === "behind";
 }

@@ -1,5 +1,4 @@
-/** The kinds of failures after which a request is retried. */
-export type FailureReason = "rateLimited" | "transient";
+import type { AttemptCount, Failure, FailureReason } from "./errors.js";
 
 /** A request that is about to be repeated. */
 export interface RetryEvent {
@@ -30,7 +29,7 @@ export class Attempts {
   // Counted apart: a node that limited the rate for long may still fail in passing.
   readonly #failures = { rateLimited: 0, transient: 0 };
   readonly #begunAt = performance.now();
-  #failed: unknown;
+  #failed: Failure | undefined;
 
   /** Times that the request was sent. */
   public count = 0;
@@ -38,30 +37,25 @@ export class Attempts {
   constructor(private readonly policy: RetryPolicy) {}
 
   /** What the newest attempt ended with; undefined before the first. */
-  public get failed(): unknown {
+  public get failed(): Failure | undefined {
     return this.#failed;
   }
 
-  /**
-   * Counts a failure.
-   *
-   * @param reason Undefined for a failure that is final.
-   * @returns True if the policy allows another attempt.
-   */
+  /** Counts a failure. @returns True if the policy allows another attempt. */
   public mayRetryAfter(
-    reason: FailureReason | undefined,
-    failed: unknown,
-  ): reason is FailureReason {
-    this.#failed = failed;
-    if (reason === undefined) {
+    failure: Failure,
+  ): failure is Failure & { readonly retry: FailureReason } {
+    const { retry } = failure;
+    this.#failed = failure;
+    if (retry === undefined) {
       return false;
     }
-    this.#failures[reason] += 1;
-    return this.#failures[reason] < this.policy[reason];
+    this.#failures[retry] += 1;
+    return this.#failures[retry] < this.policy[retry];
   }
 
   /** For the error of a request that was retried. */
-  public details(): { attempts: number; seconds: number } | undefined {
+  public details(): AttemptCount | undefined {
     const seconds = Math.round((performance.now() - this.#begunAt) / 1_000);
     return this.count > 1 ? { attempts: this.count, seconds } : undefined;
   }

@@ -4,12 +4,12 @@ import { vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import { Redactor, quoteForeignText } from "../redact.js";
 import type { Eip1193Provider } from "./eip1193.js";
-import { classifyFailure, toRpcError } from "./errors.js";
+import { classify } from "./errors.js";
+import type { Failure, Source } from "./errors.js";
 import { BLOCK_METHOD, KnownBlocks, blockNotFound } from "./block-id.js";
 import { ResponseParser } from "./response-parser.js";
 import { Attempts, usualRetries, waitAfter } from "./retry.js";
-import type { FailureReason, RetryEvent, RetryPolicy } from "./retry.js";
-import { hideInReason } from "./revert-reason.js";
+import type { RetryEvent, RetryPolicy } from "./retry.js";
 import type { RevertReason } from "./revert-reason.js";
 import { firstAborted, isAbortOf, orAbort, pause } from "./signals.js";
 import { isEmptyAnswer } from "./thrown.js";
@@ -129,13 +129,6 @@ interface RequestGroup {
   failureAtDeadline?: VaultError;
 }
 
-/** A failed attempt; another one may succeed if `retry` is given. */
-interface FailedAttempt {
-  readonly thrown: unknown;
-  readonly retry?: FailureReason | undefined;
-  readonly retryAfterMs?: number | undefined;
-}
-
 /**
  * Sends every request to a node, retries by the class of the failure, and checks each
  * answer.
@@ -197,6 +190,12 @@ export class RpcClient {
     return this.node.redactor;
   }
 
+  public get source(): Source {
+    const { network } = this;
+    const { redactor, isBehindHardhat } = this.node;
+    return { network, redactor, isBehindHardhat };
+  }
+
   public readonly hide = (text: string): string => this.redactor.hide(text);
 
   public parser(method: string): ResponseParser {
@@ -238,8 +237,8 @@ export class RpcClient {
   ): Promise<Executed> {
     if (method !== BATCH && !safeToResend.test(method)) {
       const executed = await this.#send(method, params);
-      if ("thrown" in executed) {
-        throw this.#toError(executed.thrown, method);
+      if ("kind" in executed) {
+        throw executed.toError(method);
       }
       return executed;
     }
@@ -290,21 +289,21 @@ export class RpcClient {
         attempts.count += 1;
         // One that hangs gives its turn to another.
         const executed = await Promise.race([this.#send(method, params), over]);
-        if (!("thrown" in executed)) {
+        if (!("kind" in executed)) {
           node.adapt(false);
           return executed;
         }
-        const { thrown, retry, retryAfterMs } = executed;
-        node.adapt(retry === "rateLimited");
-        if (!attempts.mayRetryAfter(retry, thrown)) {
-          throw this.#toError(thrown, method, attempts);
+        node.adapt(executed.retry === "rateLimited");
+        if (!attempts.mayRetryAfter(executed)) {
+          throw executed.toError(method, attempts.details());
         }
         const { count } = attempts;
-        failure = this.#toError(thrown, method);
+        const { retry: reason, retryAfterMs } = executed;
+        failure = executed.toError(method);
         node.failing = failure;
         const { shortMessage: problem } = failure;
         for (const listener of group.listeners) {
-          listener({ method, reason: retry, problem, attempt: count });
+          listener({ method, reason, problem, attempt: count });
         }
         await pause(waitAfter(count, retryAfterMs), ...limits);
       }
@@ -318,75 +317,43 @@ export class RpcClient {
   async #send(
     method: string,
     params: readonly unknown[],
-  ): Promise<Executed | FailedAttempt> {
+  ): Promise<Executed | Failure> {
+    const { network, node } = this;
+    const isOfKnownBlock = node.blocks.includeBlockOf(method, params);
     let result: unknown;
     try {
       result = (await this.provider.request({ method, params })) ?? null;
     } catch (thrown) {
       if (!isEmptyAnswer(thrown)) {
-        return this.#judge(thrown, method, params);
+        const failure = classify(thrown, this.source);
+        const { kind, revert } = failure;
+        // Of a request with overrides, the node may refuse those.
+        return revert !== undefined
+          ? { reverted: revert }
+          : kind === "behind" &&
+              isOfKnownBlock &&
+              params.length <= 2 &&
+              method !== "eth_simulateV1"
+            ? { ...failure, retry: "transient" }
+            : failure;
       }
       result = null;
     }
-    return method === BLOCK_METHOD &&
-      result === null &&
-      this.node.blocks.includeBlockOf(method, params)
+    return method === BLOCK_METHOD && result === null && isOfKnownBlock
       ? {
-          thrown: blockNotFound(this.network, String(params[0])),
+          kind: "behind",
           retry: "transient",
+          toError: () => blockNotFound(network, String(params[0])),
         }
       : { result };
-  }
-
-  /** Tells a revert from a failure, and whether another attempt may succeed. */
-  #judge(
-    thrown: unknown,
-    method: string,
-    params: readonly unknown[],
-  ): Reverted | FailedAttempt {
-    const { isBehindHardhat, blocks } = this.node;
-    const failure = classifyFailure(thrown, isBehindHardhat);
-    if (failure.kind === "reverted") {
-      return { reverted: hideInReason(failure.reverted, this.hide) };
-    }
-    if (failure.kind === "process") {
-      return { thrown };
-    }
-    const { kind, retryAfterMs } = failure;
-    if (kind === "rateLimited" || kind === "transient") {
-      return { thrown, retry: kind, retryAfterMs };
-    }
-    // Of a request with overrides, the node may refuse those.
-    const lacksBlock =
-      kind === "blockNotFound" ||
-      (kind === "refused" && params.length <= 2 && method !== "eth_simulateV1");
-    return lacksBlock && blocks.includeBlockOf(method, params)
-      ? { thrown, retry: "transient", retryAfterMs }
-      : { thrown };
-  }
-
-  /** @param attempts If a retry was possible. */
-  #toError(thrown: unknown, method: string, attempts?: Attempts): VaultError {
-    const { redactor, isBehindHardhat } = this.node;
-    return toRpcError(
-      thrown,
-      this.network,
-      method,
-      redactor,
-      isBehindHardhat,
-      attempts?.details(),
-    );
   }
 
   /** An earlier failure explains more than a timeout. */
   #atDeadline(method: string, attempts?: Attempts): VaultError {
     const { network, group, node } = this;
     if (attempts?.failed !== undefined) {
-      group.failureAtDeadline ??= this.#toError(
-        attempts.failed,
-        method,
-        attempts,
-      );
+      const { failed } = attempts;
+      group.failureAtDeadline ??= failed.toError(method, attempts.details());
     }
     return (
       group.failureAtDeadline ??

@@ -14,7 +14,7 @@ import type { AccountLike } from "../client/inputs.js";
 import type { Address } from "../protocol/index.js";
 import { getAccounts, getNonce } from "../rpc/accounts.js";
 import { isDevelopmentNode } from "../rpc/development-node.js";
-import { isFinalRefusal, isNodeRefusal, toRpcError } from "../rpc/errors.js";
+import { isNodeRefusal, isRefused, toRpcError } from "../rpc/errors.js";
 import { fallbackTo, refusesSettlement, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import type { KnownNode, RpcClient } from "../rpc/rpc-client.js";
@@ -61,7 +61,7 @@ export async function resolveSigner(
   const { network } = rpc;
   const listed = await getAccounts(rpc).catch((error: unknown) => {
     // Public endpoints have no accounts: some return an empty list, some refuse.
-    throw isFinalRefusal(error)
+    throw isNodeRefusal(error) || isRefused(error)
       ? vaultError("VAULT_NO_SIGNER", { network }, error)
       : error;
   });
@@ -199,7 +199,7 @@ function secretError(
   setting: string,
   problem: string,
 ): VaultError {
-  const known = toRpcError(error, network, "the keys", redactor);
+  const known = toRpcError(error, "the keys", { network, redactor });
   const where = `networks.${network}.${setting}`;
   return known.code === "VAULT_CONFIG_VARIABLE"
     ? known

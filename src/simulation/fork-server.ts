@@ -126,8 +126,7 @@ export class ForkServer {
       return { code, message };
     }
     this.#failure = error;
-    const { network, redactor } = this.upstream;
-    const { message } = toRpcError(error, network, FORK_REQUESTS, redactor);
+    const { message } = toRpcError(error, FORK_REQUESTS, this.upstream);
     return { code: SERVER_ERROR, message };
   }
 }

@@ -18,7 +18,7 @@ import type { UpstreamAddresses, VaultHost } from "../host.js";
 import { contractRoleNames } from "../protocol/index.js";
 import type { Block } from "../rpc/blocks.js";
 import type { Eip1193Provider } from "../rpc/eip1193.js";
-import { classifyFailure, toRpcError } from "../rpc/errors.js";
+import { classify, toRpcError } from "../rpc/errors.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 import { readUpstreamBlock } from "../settlement-call/next-block.js";
 import { FORK_NETWORK } from "../host.js";
@@ -237,7 +237,7 @@ function endingWith(memo: Memo, { provider }: ForkConnection): Eip1193Provider {
       await provider.request(args).catch((error: unknown) => {
         const { ended } = memo;
         // A contract can still revert on what the fork has read.
-        throw ended === undefined || classifyFailure(error).kind === "reverted"
+        throw ended === undefined || classify(error).kind === "reverted"
           ? error
           : ended;
       }),
@@ -329,7 +329,11 @@ function toForkError(
   error: unknown,
   { network, redactor }: RpcClient,
 ): VaultError {
-  return toRpcError(error, network, FORK_REQUESTS, redactor, true);
+  return toRpcError(error, FORK_REQUESTS, {
+    network,
+    redactor,
+    isBehindHardhat: true,
+  });
 }
 
 /** @returns Undefined if Hardhat refused something else than the hardfork. */

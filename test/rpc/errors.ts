@@ -6,11 +6,10 @@ import { HardhatPluginError } from "hardhat/plugins";
 import type { VaultErrorCode } from "../../src/client/index.js";
 import { GIVEN_PROVIDER, vaultError } from "../../src/errors.js";
 import {
-  classifyFailure,
-  isFinalRefusal,
+  classify,
   isNodeRefusal,
+  isRefused,
   isRefusedAnyhow,
-  refusesParameters,
   toRpcError,
   toConfigVariableError,
 } from "../../src/rpc/errors.js";
@@ -53,8 +52,12 @@ class HttpRequestError extends Error {
     super("HTTP request failed.");
   }
 }
-const rpcErrorOf = (error: unknown) =>
-  toRpcError(error, "testnet", "eth_call", new Redactor());
+const source = { network: "testnet", redactor: new Redactor() };
+const rpcErrorOf = (error: unknown) => toRpcError(error, "eth_call", source);
+
+/** Why a request is repeated, else what ended it. */
+const classOf = ({ retry, kind }: Failure): string =>
+  retry ?? (["reverted", "behind", "local"].includes(kind) ? kind : "final");
 
 /** The begin of an error's text and of its fields, for a title. */
 function inWords(error: unknown): string {
@@ -186,15 +189,15 @@ describe("failed requests", () => {
         const made = rpcErrorOf(error);
         expect(made.code).to.equal(code);
         expect(made.details["problem"]).to.equal(problem);
-        expect(classifyFailure(error).kind).to.not.equal("reverted");
+        expect(classify(error).kind).to.not.equal("reverted");
       });
     }
   }
 
   it("an error names the provider's url if the client has no network's name", () => {
     const gone = codedError("ECONNREFUSED");
-    const redactor = new Redactor();
-    const { fix } = toRpcError(gone, GIVEN_PROVIDER, "eth_call", redactor);
+    const given = { ...source, network: GIVEN_PROVIDER };
+    const { fix } = toRpcError(gone, "eth_call", given);
     expect(fix).to.equal(
       "Check that the node runs, and host, port and key in the provider's url.",
     );
@@ -209,8 +212,8 @@ describe("failed requests", () => {
     });
   });
 
-  const failures: Readonly<Record<Failure["kind"], readonly unknown[]>> = {
-    process: [hardhatError("HHE1"), new HardhatPluginError("other", "no")],
+  const failures: Readonly<Record<string, readonly unknown[]>> = {
+    local: [hardhatError("HHE1"), new HardhatPluginError("other", "no")],
     transient: [
       new Error(longest),
       // Hardhat's text has the whole of an unreadable answer.
@@ -249,7 +252,6 @@ describe("failed requests", () => {
       causedBy(new HttpRequestError(429)),
       ethersError(said(-32005, "no")),
     ],
-    blockNotFound: [said(-32000, "header not found")],
     reverted: [
       said(3, "reverted: timed out", "0x12345678"),
       said(3, "out of gas", "0x12345678"),
@@ -278,7 +280,8 @@ describe("failed requests", () => {
       withBody(399, limitedBody),
     ],
     // The node may have the block a moment later.
-    refused: [
+    behind: [
+      said(-32000, "header not found"),
       said(-32000, "no"),
       said(-32000, "wrong block, do not retry"),
       // No HTTP status.
@@ -290,15 +293,15 @@ describe("failed requests", () => {
   };
   for (const [kind, errors] of Object.entries(failures)) {
     for (const error of errors) {
-      it(`classifyFailure() takes ${inWords(error)} for ${kind}`, () => {
-        expect(classifyFailure(error).kind).to.equal(kind);
+      it(`classify() takes ${inWords(error)} for ${kind}`, () => {
+        expect(classOf(classify(error))).to.equal(kind);
       });
     }
   }
 
-  const behindHardhat: ReadonlyArray<readonly [Failure["kind"], unknown[]]> = [
+  const behindHardhat: ReadonlyArray<readonly [string, unknown[]]> = [
     [
-      "process",
+      "local",
       [
         new Error("no"),
         new Error("no", { cause: new Error("no", { cause: null }) }),
@@ -313,26 +316,25 @@ describe("failed requests", () => {
     [
       "final",
       [
-        hardhatError("HHE708"),
-        hardhatError("HHE717"),
         new DOMException("no", "TimeoutError"),
         codedError("ENOTFOUND", { syscall: "getaddrinfo" }),
         new Error("no", { cause: codedError("ECONNREFUSED") }),
         Object.assign(new Error("no"), { _isProviderError: 1 }),
-        vaultError("VAULT_NOT_CONFIRMED", {}),
         { message: "no" },
       ],
     ],
-    ["refused", [Object.assign(new Error("no"), { code: -32_000 })]],
+    ["behind", [Object.assign(new Error("no"), { code: -32_000 })]],
   ];
   for (const [kind, errors] of behindHardhat) {
     for (const error of errors) {
-      it(`classifyFailure() takes ${inWords(error)} for ${kind} behind Hardhat`, () => {
-        expect(classifyFailure(error, true).kind).to.equal(kind);
+      it(`classify() takes ${inWords(error)} for ${kind} behind Hardhat`, () => {
+        expect(
+          classOf(classify(error, { ...source, isBehindHardhat: true })),
+        ).to.equal(kind);
         const isHardhats =
-          toRpcError(error, "testnet", "eth_call", new Redactor(), true)
+          toRpcError(error, "eth_call", { ...source, isBehindHardhat: true })
             .code === "VAULT_HARDHAT_ERROR";
-        expect(isHardhats).to.equal(kind === "process");
+        expect(isHardhats).to.equal(kind === "local");
       });
     }
   }
@@ -341,7 +343,11 @@ describe("failed requests", () => {
     const redactor = new Redactor();
     redactor.keep("s3cr3t-one");
     const saidBy = (error: Error): string =>
-      toRpcError(error, "testnet", "eth_call", redactor, true).shortMessage;
+      toRpcError(error, "eth_call", {
+        ...source,
+        redactor,
+        isBehindHardhat: true,
+      }).shortMessage;
     const link = "https://github.com/npm/cli/issues/4828";
     for (const [error, text] of [
       [
@@ -362,17 +368,18 @@ describe("failed requests", () => {
     }
   });
 
-  for (const [error, isRefused, isFinal, isNodes] of [
+  for (const [error, isAnswer, isFinal, isNodes] of [
     [new Error("no"), true, true, true],
+    [said(-32_603, "busy"), true, false, true],
     [new StatusError(403), true, true, false],
     [new StatusError(503), true, false, false],
     [hardhatError("HHE702"), true, false, false],
     [hardhatError("HHE704"), false, false, false],
   ] as const) {
-    it(`${rpcErrorOf(error).shortMessage} is ${isRefused ? "" : "not "}a refusal, ${isFinal ? "" : "not "}a final one, ${isNodes ? "" : "not "}the node's own`, () => {
+    it(`${rpcErrorOf(error).shortMessage} is ${isAnswer ? "" : "not "}a refusal, ${isFinal ? "" : "not "}a final one, ${isNodes ? "" : "not "}the node's own`, () => {
       const made = rpcErrorOf(error);
-      expect(isRefusedAnyhow(made)).to.equal(isRefused);
-      expect(isFinalRefusal(made)).to.equal(isFinal);
+      expect(isRefusedAnyhow(made)).to.equal(isAnswer);
+      expect(isRefused(made)).to.equal(isFinal);
       expect(isNodeRefusal(made)).to.equal(isNodes);
     });
   }
@@ -413,15 +420,6 @@ describe("failed requests", () => {
     });
   });
 
-  it("the code -32602 is a node's that does not take the parameters", () => {
-    const refusal = { code: -32602, message: "no" };
-    const caused = new Error("no", { cause: refusal });
-    expect([caused, { code: -32601 }].map(refusesParameters)).to.deep.equal([
-      true,
-      false,
-    ]);
-  });
-
   it("a secret in the name of the host, in a setting or in a variable is hidden", () => {
     const redactor = new Redactor();
     redactor.keep("s3cr3t-one");
@@ -433,7 +431,10 @@ describe("failed requests", () => {
       }),
       withBody(503, { message: "no s3cr3t-one" }),
     ]) {
-      const { message } = toRpcError(error, "testnet", "eth_call", redactor);
+      const { message } = toRpcError(error, "eth_call", {
+        ...source,
+        redactor,
+      });
       expect(message).to.contain("<hidden>").and.not.contain("s3cr3t-one");
     }
     const url = hardhatError("HHE29", { message: "no URL: https://h/k" });
@@ -458,15 +459,14 @@ describe("failed requests", () => {
 
   it("the header Retry-After counts if it is a whole number of seconds and at least one, also beside a body with the node's own error", () => {
     const waits = (value: unknown): number | undefined => {
-      const failure = classifyFailure(
-        new StatusError(429, { "retry-after": value }),
-      );
-      return "retryAfterMs" in failure ? failure.retryAfterMs : undefined;
+      const failure = classify(new StatusError(429, { "retry-after": value }));
+      return failure.retryAfterMs;
     };
     const headers = { "retry-after": "7" };
-    expect(classifyFailure(withBody(400, limitedBody, { headers }))).to.include(
-      { kind: "rateLimited", retryAfterMs: 7_000 },
-    );
+    expect(classify(withBody(400, limitedBody, { headers }))).to.include({
+      retry: "rateLimited",
+      retryAfterMs: 7_000,
+    });
     expect(["7", "12"].map(waits)).to.deep.equal([7_000, 12_000]);
     expect(
       ["0", "-1", "1.5", ["7"], "1234567", undefined].map(waits),
@@ -523,8 +523,8 @@ describe("what a node makes up as an error", () => {
     const deep = many.reduce<object>((data) => ({ data }), revert);
     const broad = { errors: [...many.map(() => ({})), revert] };
     for (const data of [deep, broad]) {
-      const { kind } = classifyFailure({ code: -32000, message: "no", data });
-      expect(kind).to.equal("refused");
+      const { kind } = classify({ code: -32000, message: "no", data });
+      expect(kind).to.equal("behind");
     }
   });
 });

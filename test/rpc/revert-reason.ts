@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { ErrorFragment, Interface } from "ethers";
 
 import { guardErrors } from "../../src/guard/errors.js";
-import { classifyFailure } from "../../src/rpc/errors.js";
+import { classify } from "../../src/rpc/errors.js";
 import {
   decodeArguments,
   decodeRevertReason,
@@ -87,9 +87,8 @@ describe("the reason of a revert", () => {
   for (const [kind, errors] of Object.entries(told)) {
     it(`is ${kind}, with the text, wherever a node's error has its data`, () => {
       for (const [error, text] of errors) {
-        const failure = classifyFailure(error);
-        const found =
-          failure.kind === "reverted" ? failure.reverted : undefined;
+        const failure = classify(error);
+        const found = failure.revert;
         expect(found?.kind, text).to.equal(kind);
         expect(found?.text.split(": 0xab")[0]).to.equal(text);
       }
@@ -97,8 +96,8 @@ describe("the reason of a revert", () => {
   }
 
   it("is an invalid opcode if the node's message names that without data", () => {
-    const alone = classifyFailure(said(-32_000, "invalid opcode: INVALID"));
-    expect(alone).to.have.nested.property("reverted.kind", "invalid-opcode");
+    const alone = classify(said(-32_000, "invalid opcode: INVALID"));
+    expect(alone).to.have.nested.property("revert.kind", "invalid-opcode");
   });
 
   it("is the words of the node's message if there are no data, and none if it has none", () => {
@@ -111,8 +110,8 @@ describe("the reason of a revert", () => {
       [said(-32_000, "REVERT opcode executed"), "no reason given"],
       [said(-32_000, "execution reverted"), "no reason given"],
     ] as const) {
-      const failure = classifyFailure(error);
-      const found = failure.kind === "reverted" ? failure.reverted : undefined;
+      const failure = classify(error);
+      const found = failure.revert;
       expect(found?.text.split(": 0x")[0], JSON.stringify(error)).to.equal(
         text,
       );

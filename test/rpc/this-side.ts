@@ -131,7 +131,11 @@ describe("a request that fails on this side", () => {
       const { provider } = await connectTo(url, settings).catch(
         (error: unknown) => {
           // As a task opens it.
-          throw toRpcError(error, "live", "it", new Redactor(), true);
+          throw toRpcError(error, "it", {
+            network: "live",
+            redactor: new Redactor(),
+            isBehindHardhat: true,
+          });
         },
       );
       return await new RpcClient(provider, "live").request("eth_accounts");

@@ -14,7 +14,7 @@ import { getBalance } from "../../rpc/accounts.js";
 import { toBlockId } from "../../rpc/block-id.js";
 import type { Block, BlockInfo } from "../../rpc/blocks.js";
 import type { CallResult } from "../../rpc/calls.js";
-import { isRefusedAnyhow, refusesParameters } from "../../rpc/errors.js";
+import { isRefusedAnyhow } from "../../rpc/errors.js";
 import { requireSameBranch } from "../../rpc/pinned-block.js";
 import { ResponseParser } from "../../rpc/response-parser.js";
 import { fewRetries } from "../../rpc/retry.js";
@@ -261,11 +261,14 @@ async function request(
       throw error;
     }
     const refused = `the node refuses ${METHOD}: ${String(error.details["problem"])}`;
-    return lacksMethod(error) || refusesParameters(error.cause)
+    return lacksMethod(error) || error.details["rpcCode"] === INVALID_PARAMS
       ? unsupported(rpc, refused)
       : { unavailable: refused };
   }
 }
+
+/** Code of JSON-RPC. */
+const INVALID_PARAMS = -32_602;
 
 function lacksMethod({ details }: VaultError): boolean {
   return missingMethod.test(String(details["problem"]));
