@@ -33,7 +33,8 @@ export async function requestAt<Answer>(
   for (let attempt = 1; ; attempt += 1) {
     try {
       const answer = await send(byHash);
-      node.takesHashes = true;
+      // Not for a node that has refused one: its answers by number have to be compared.
+      node.takesHashes ??= true;
       return answer;
     } catch (error) {
       if (!isRefusedAnyhow(error)) {

@@ -2,11 +2,12 @@ import { expect } from "chai";
 
 import { getBalance } from "../../src/rpc/accounts.js";
 import { getBlock } from "../../src/rpc/blocks.js";
+import { readOnBranch } from "../../src/rpc/pinned-block.js";
 import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { speedUpTime } from "../helpers/deadlines.js";
 import { failure } from "../helpers/order-book.js";
-import { VAULT } from "../helpers/scripted-contracts.js";
+import { FACTORY, VAULT } from "../helpers/scripted-contracts.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
 
 describe("reads at a pinned block", () => {
@@ -143,6 +144,36 @@ describe("reads at a pinned block", () => {
     expect(told).to.have.length.within(1, 3);
     expect(named(node)).to.have.length(told.length);
     expect(new Set(told)).to.deep.equal(new Set(["eth_getBalance"]));
+  });
+
+  it("readOnBranch() compares the hash if one read was by number, though another one was by hash after it", async () => {
+    const node = new ScriptedNode();
+    const rpc = new RpcClient(node, "live");
+    const pin = await getBlock(rpc, 4);
+    let open = (): void => undefined;
+    const isAnswered = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    node.on("eth_getBalance", async ([address, block], answer) => {
+      if (address === FACTORY) {
+        const found = await answer();
+        await isAnswered;
+        return found;
+      }
+      if (typeof block === "object") {
+        throw failure("invalid argument 1: json: cannot unmarshal", -32_602);
+      }
+      node.reorganise(3);
+      setImmediate(open);
+      return await answer();
+    });
+    const reads = async (): Promise<unknown> =>
+      await Promise.all(
+        [VAULT, FACTORY].map(
+          async (address) => await getBalance(rpc, address, pin),
+        ),
+      );
+    await expectVaultError(readOnBranch(rpc, pin, reads), "VAULT_REORGED");
   });
 
   it("requestAt() throws VAULT_REORGED, which names the block, for another one", async () => {
