@@ -4,7 +4,6 @@ import pLimit from "p-limit";
 
 import { VaultError } from "../../errors.js";
 import { getBalance } from "../../rpc/accounts.js";
-import type { CallResult } from "../../rpc/calls.js";
 import { isReorganised } from "../../rpc/pinned-block.js";
 import { fewRetries } from "../../rpc/retry.js";
 import type { LocatedAddress } from "../addresses.js";
@@ -39,8 +38,11 @@ const getOrderInfo = { operation: "getOrderInfo", role: "trading" } as const;
 /** Requests at the same time, if each is for one order. */
 export const ALONE = 16;
 
-/** No order needs so much gas: an id that used it up is behind the end of an array. */
-const SURELY_ENOUGH_GAS = 1_000_000;
+/**
+ * An id that used up so much is behind the end of an array: to store an order takes eight
+ * times the gas of reading it, and a transaction has 16.7 million at most (EIP-7825).
+ */
+const SURELY_ENOUGH_GAS = 2_500_000;
 
 /** Undefined: an id of an open range that is surely unknown. */
 export type Found = Order | Failed;
@@ -147,20 +149,23 @@ export class OrderReader {
       await canRunLens(rpc, from);
       return undefined;
     }
-    return await this.#decode(answer, ids);
+    return await this.#ordersIn(answer, ids);
   }
 
-  async #decode(
+  async #ordersIn(
     answer: LensAnswer,
     ids: readonly bigint[],
   ): Promise<ReadonlyArray<Found | Packed>> {
     const { entries, bytes } = answer;
     const end = entries.findLastIndex(({ status }) => status !== "usedUp") + 1;
     const behind = await this.#behind(answer, ids, end);
+    // Of an open range, so many by themselves show if it ends.
+    const isShort = this.isOpen && behind === undefined;
+    const taken = isShort ? end + FAILED_IDS_AT_END : entries.length;
     const view = viewOf(bytes);
     const orders: Array<Found | Packed> = [];
     const others: Array<Promise<void>> = [];
-    for (const [index, entry] of entries.entries()) {
+    for (const [index, entry] of entries.slice(0, taken).entries()) {
       const orderID = ids[index] ?? 0n;
       if (entry.status === "packed") {
         orders.push(() => unpack(bytes, view, entry, orderID));
@@ -228,7 +233,7 @@ export class OrderReader {
     if (entry.status === "tooLong" || entry.status === "usedUp") {
       return await this.readAlone(orderID);
     }
-    const { errorAbisOf, rpc } = this.context;
+    const { block, errorAbisOf, rpc } = this.context;
     const given = entryAnswer(answer, entry);
     const decoded =
       "data" in given
@@ -237,30 +242,16 @@ export class OrderReader {
     if (decoded !== undefined && "value" in decoded) {
       return toOrder(orderID, decoded.value);
     }
-    return this.#toFailed(
-      await explainAnswer(given, errorAbisOf, rpc.hide),
-      entry,
-      orderID,
-      decoded?.problem,
-    );
-  }
-
-  /** @param problem Why the order cannot be decoded, unless it reverted. */
-  #toFailed(
-    answer: CallResult,
-    { hasCode }: LensEntry,
-    orderID: bigint,
-    problem?: string,
-  ): FailedOrder {
     const answered = {
       call: getOrderInfo,
       target: this.target,
-      network: this.context.rpc.network,
-      block: this.context.block,
-      answer,
-      lacksCode: !hasCode,
+      network: rpc.network,
+      block,
+      answer: await explainAnswer(given, errorAbisOf, rpc.hide),
+      lacksCode: !entry.hasCode,
     };
-    return { orderID, error: errorOfOrder(answerError(answered, problem)) };
+    const error = answerError(answered, decoded?.problem);
+    return { orderID, error: errorOfOrder(error) };
   }
 
   /** Reads an order by a plain call, with all gas that the node allows. */
