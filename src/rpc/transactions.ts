@@ -14,8 +14,8 @@ export interface Receipt {
   readonly blockHash: Hex;
   readonly gasUsed: bigint;
   /**
-   * Wei that it cost, with the fee for its data (`l1Fee`) on chains of the OP stack.
-   * Undefined if the node does not show the price.
+   * Wei that it cost, with the fees for its data (`l1Fee`) and the operator on
+   * chains of the OP stack. Undefined if the node does not show the price.
    */
   readonly cost: bigint | undefined;
   /** Undefined on chains whose receipts have no status (before EIP-658). */
@@ -32,8 +32,6 @@ export interface SeenTransaction {
   readonly to: string | undefined;
   readonly data: string;
   readonly nonce: number;
-  /** Wei per gas; what it paid, once it is mined. Undefined if the node omits it. */
-  readonly gasPrice: bigint | undefined;
 }
 
 /** @returns Undefined while the transaction is not mined. */
@@ -69,13 +67,34 @@ export async function getReceipt(
       receipt["effectiveGasPrice"],
       (price) =>
         gasUsed * read.quantity(price) +
-        (read.optional(receipt["l1Fee"], (fee) => read.quantity(fee)) ?? 0n),
+        feesOfRollup(gasUsed, receipt, (name) =>
+          read.optional(receipt[name], (value) => read.quantity(value)),
+        ),
     ),
     succeeded: read.optional(
       receipt["status"],
       (status) => read.quantity(status) === 1n,
     ),
   };
+}
+
+/**
+ * The fees that a chain of the OP stack adds: for the data on the other layer, and since
+ * Isthmus for the operator, whose scalar counts millionths of a wei. Since Jovian, whose
+ * receipts name the footprint of the data, it counts hundreds of a wei.
+ */
+function feesOfRollup(
+  gasUsed: bigint,
+  receipt: Readonly<Record<string, unknown>>,
+  valueOf: (name: string) => bigint | undefined,
+): bigint {
+  const scaled = gasUsed * (valueOf("operatorFeeScalar") ?? 0n);
+  const isJovian = (receipt["daFootprintGasScalar"] ?? null) !== null;
+  return (
+    (valueOf("l1Fee") ?? 0n) +
+    (isJovian ? scaled * 100n : scaled / 1_000_000n) +
+    (valueOf("operatorFeeConstant") ?? 0n)
+  );
 }
 
 const FIRST_POLL_MS = 10;
@@ -154,28 +173,12 @@ export async function getTransactions(
   });
 }
 
-/** The transactions that made a contract write logs in a block. */
-export async function getLogs(
-  rpc: RpcClient,
-  filter: { readonly address: string; readonly blockHash: Hex },
-): Promise<ReadonlyArray<{ readonly transactionHash: Hex }>> {
-  const method = "eth_getLogs";
-  const read = rpc.parser(method);
-  const logs = await rpc.request(method, [filter]);
-  if (!Array.isArray(logs)) {
-    throw read.invalid("no list of logs");
-  }
-  return logs.map((log) => ({
-    transactionHash: read.hash(read.record(log)["transactionHash"]),
-  }));
-}
-
 function seenTransaction(
   transaction: unknown,
   read: ResponseParser,
 ): SeenTransaction {
   const fields = read.record(transaction);
-  const { hash, from, to, nonce, gasPrice } = fields;
+  const { hash, from, to, nonce } = fields;
   // Older nodes name it `data`.
   const input = fields["input"] ?? fields["data"];
   if (typeof from !== "string" || typeof input !== "string") {
@@ -187,6 +190,5 @@ function seenTransaction(
     to: typeof to === "string" ? to.toLowerCase() : undefined,
     data: input.toLowerCase(),
     nonce: read.number(nonce),
-    gasPrice: read.optional(gasPrice, (price) => read.quantity(price)),
   };
 }

@@ -1,4 +1,4 @@
-import { rename, rm } from "node:fs/promises";
+import { rename, rm, stat } from "node:fs/promises";
 import path from "node:path";
 
 import { fallbackTo, vaultError } from "../errors.js";
@@ -26,12 +26,14 @@ import { newestOf } from "./transaction.js";
 
 /** Only the owner reads and writes it. */
 const FILE_MODE = 0o600;
+/** A file is empty only between two system calls, where there are no hard links. */
+const EMPTY_MS = 60_000;
 
 /** The chain that a journal belongs to, without its id. */
-export type JournalChain = Pick<JournalSubject, "chainKind" | "genesisHash">;
+type JournalChain = Pick<JournalSubject, "chainKind" | "genesisHash">;
 
 /** Asks which chain it is; in process, where no journal is kept, nothing. */
-export async function journalChain(vault: VaultHost): Promise<JournalChain> {
+async function journalChain(vault: VaultHost): Promise<JournalChain> {
   const [isDevelopment, genesisHash] = isKeptBy(vault)
     ? await Promise.all([
         isDevelopmentNodeNow(vault.rpc),
@@ -79,15 +81,13 @@ export class Journal {
     return this.subject.vault;
   }
 
-  /** @param chain Default: it is asked for. */
   public static async of(
     vault: VaultHost,
     chainId: number,
     address: Address,
-    chain: Promise<JournalChain> = journalChain(vault),
   ): Promise<Journal> {
     const { root } = vault.context.config.paths;
-    const { chainKind, genesisHash } = await chain;
+    const { chainKind, genesisHash } = await journalChain(vault);
     const subject = { chainKind, chainId, genesisHash, vault: address };
     return new Journal(root, subject, isKeptBy(vault));
   }
@@ -122,7 +122,21 @@ export class Journal {
    * @throws VaultError VAULT_JOURNAL_OF_OTHER_CHAIN, VAULT_INVALID_JOURNAL
    */
   public async read(): Promise<JournalEntry | undefined> {
+    await this.#removeEmpty();
     return await this.#readOwn(this.file, true);
+  }
+
+  /** A process that was killed before it wrote anything has sent nothing. */
+  async #removeEmpty(): Promise<void> {
+    const file = path.join(this.projectRoot, this.file);
+    const { size, mtimeMs } = await stat(file).catch(() => ({
+      size: undefined,
+      mtimeMs: 0,
+    }));
+    // Another process may be about to write a newer one.
+    if (this.isKept && size === 0 && Date.now() - mtimeMs > EMPTY_MS) {
+      await rm(file, { force: true });
+    }
   }
 
   /**
@@ -174,6 +188,10 @@ export class Journal {
     } catch (error) {
       await this.refuseUnfinished();
       throw error;
+    }
+    // Somebody may have taken the file away while it was empty.
+    if ((await this.#merge(entry)) === undefined) {
+      this.#notWritten(new Error("it is not there after it was written"));
     }
   }
 

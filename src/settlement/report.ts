@@ -7,10 +7,12 @@ import { parseGuarded } from "../guard/round-guard.js";
 import type { VaultHost } from "../host.js";
 import type { Address, VaultRound } from "../protocol/index.js";
 import { describeRound, isSameRound } from "../protocol/round.js";
+import { getBalance } from "../rpc/accounts.js";
 import { getBlock, getParent } from "../rpc/blocks.js";
 import { isReorganised, readOnBranch } from "../rpc/pinned-block.js";
 import type { BlockInfo } from "../rpc/blocks.js";
 import { tryCall } from "../rpc/calls.js";
+import { getReceipt } from "../rpc/transactions.js";
 import type { Receipt } from "../rpc/transactions.js";
 import { keepsTokens } from "../settlement-call/guarded.js";
 import type { SettlementRoute } from "../settlement-call/route.js";
@@ -34,12 +36,6 @@ import type {
   Outcome,
   SettlementResult,
 } from "./result.js";
-import {
-  describeWhoSettled,
-  othersTouchVault,
-  settledBeforeNext,
-  settlingBlock,
-} from "./who-settled.js";
 
 /** Describes the end of a followed settlement, compared with the preview. */
 export async function describeEnd(
@@ -90,10 +86,16 @@ export async function describeEnd(
   // The receipt proves that a node behind this provider has that block.
   vault.rpc.node.blocks.note(blockNumber);
   const seen = await readAround(vault, entry, end, preview !== null);
+  if (seen.round === undefined && (await isGone(vault, receipt))) {
+    // A node may promise a block that never comes.
+    const reason = `The node showed it in block ${blockNumber}, but has neither that block nor the receipt any more: it may still be mined.`;
+    const gone = { status: "unconfirmed", hash: end.hash, reason } as const;
+    return { settlement: toSettlement(gone, known), chainId, isFinal: false };
+  }
   const found =
     succeeded === false
       ? { isFinal: true, ...(await findReason(vault, entry, end)) }
-      : await describeEffect(vault, entry, end, seen);
+      : describeEffect(entry, end, seen);
   const differences =
     preview === null || seen.all === undefined
       ? null
@@ -107,10 +109,13 @@ export async function describeEnd(
   const { block, round: after } = seen;
   const { isFinal, ...effects } = found;
   const values = { ...effects, after, differences };
-  const settlement = toSettlement(
-    { ...receipt, ...withKept(vault, entry, end, preview, values) },
-    known,
+  const kept = await withKeptMoney(
+    vault,
+    entry,
+    end,
+    withKept(vault, entry, end, preview, values),
   );
+  const settlement = toSettlement({ ...receipt, ...kept }, known);
   return { settlement, chainId, block, isFinal };
 }
 
@@ -153,6 +158,43 @@ function withKept(
   return { ...values, code, reason };
 }
 
+/** Adds the native currency that the code of the account sent back to the guard. */
+async function withKeptMoney(
+  vault: VaultHost,
+  entry: JournalEntry,
+  mined: Mined,
+  values: KnownValues,
+): Promise<KnownValues> {
+  const { from, guard } = routeOf(entry, mined);
+  const { succeeded, blockNumber } = mined.receipt;
+  if (guard === undefined || succeeded === false) {
+    return values;
+  }
+  const balanceAt = async (block: number): Promise<bigint> =>
+    await getBalance(vault.rpc, guard.address, block);
+  const kept = await Promise.all([
+    balanceAt(blockNumber - 1),
+    balanceAt(blockNumber),
+  ]).then(([before, after]) => after - before, fallbackTo(0n));
+  if (kept <= 0n) {
+    return values;
+  }
+  const what = `The guard ${guard.address} has ${kept} wei more than before, from which nobody can take them: ${from} has code that sends native currency back. Settle with an account without code.`;
+  const reason = [values.reason, what].filter(Boolean).join(" ");
+  return { ...values, code: "VAULT_GUARD_KEEPS_TOKENS", reason };
+}
+
+/** True if the node has no receipt any more, or one of another block. */
+async function isGone(
+  { rpc }: VaultHost,
+  { hash, blockHash }: Receipt,
+): Promise<boolean> {
+  return await getReceipt(rpc, hash).then(
+    (now) => now?.blockHash !== blockHash,
+    fallbackTo(false),
+  );
+}
+
 /** State at a block. */
 interface State {
   readonly block: BlockInfo;
@@ -165,8 +207,6 @@ interface State {
 interface Around extends Partial<State> {
   /** State one block before. */
   readonly earlier?: State | undefined;
-  /** True if another transaction of the block touched the vault; undefined: not known. */
-  readonly othersTouch?: boolean | undefined;
   /** True if only a later round could be read. */
   readonly isElsewhere?: boolean;
 }
@@ -195,10 +235,7 @@ async function readAround(
           stateAt(pinned, blockNumber, wantsAll),
           ...(succeeded === false
             ? []
-            : ([
-                stateAt(vault.pinnedTo(parent), parent.number, wantsAll),
-                othersTouchVault(vault, receipt),
-              ] as const)),
+            : [stateAt(vault.pinnedTo(parent), parent.number, wantsAll)]),
         ]),
     );
   };
@@ -207,9 +244,9 @@ async function readAround(
   if (seen === undefined) {
     return {};
   }
-  const [after, earlier, othersTouch] = seen;
+  const [after, earlier] = seen;
   if (after !== undefined) {
-    return { ...after, earlier, othersTouch };
+    return { ...after, earlier };
   }
   const newest = await stateAt(vault, "latest", false);
   const isSameBranch = await pinned
@@ -224,7 +261,7 @@ async function readAround(
   }
   const { round } = newest;
   return isSameRound(round, before)
-    ? { round, earlier, othersTouch }
+    ? { round, earlier }
     : { isElsewhere: true };
 }
 
@@ -251,13 +288,12 @@ async function stateAt(
 /** The values of an end, and whether a later look can find more. */
 type Effects = KnownValues & Pick<SettlementResult, "isFinal">;
 
-async function describeEffect(
-  vault: VaultHost,
+function describeEffect(
   entry: JournalEntry,
   mined: Mined,
-  { round: after, earlier, othersTouch, isElsewhere = false }: Around,
-): Promise<Effects> {
-  const { round: intended, sentAfterBlock } = entry;
+  { round: after, earlier, isElsewhere = false }: Around,
+): Effects {
+  const { round: intended } = entry;
   const { receipt } = mined;
   const { blockNumber, succeeded } = receipt;
   const how =
@@ -300,28 +336,9 @@ async function describeEffect(
         "not-settled",
         `in that block the vault's round is another one, which does not follow ${describeRound(intended)}: ${latest}. A later start would show that it was settled.`,
       );
-    case "settled-before": {
-      const last = blockNumber - 1;
-      const block = await settlingBlock(vault, sentAfterBlock, last);
-      return settledByOther(
-        receipt,
-        block === undefined ? `block ${last} or before` : `block ${block}`,
-      );
-    }
-    case "followed-before": {
-      const block = await settledBeforeNext(
-        vault,
-        intended,
-        sentAfterBlock,
-        blockNumber - 1,
-      );
-      return block === undefined
-        ? end(
-            "not-settled",
-            `another round had taken the place of ${describeRound(intended)} before it, and is as it was: ${latest}. No transaction is seen that settled the one that was meant.`,
-          )
-        : settledByOther(receipt, `block ${block}`);
-    }
+    case "settled-before":
+    case "followed-before":
+      return settledByOther(receipt);
     case "other":
       return {
         status: "not-settled",
@@ -335,11 +352,7 @@ async function describeEffect(
             `The round is settled at the end of block ${blockNumber}, but the node no longer has the state of the block before: whose settlement it is is not known.`,
           );
     case "settles":
-      return settled(
-        othersTouch === false
-          ? undefined
-          : `The round is settled${isFollowed ? ", and the vault is in its next round," : ""} at the end of block ${blockNumber}, and was not one block before. Another transaction of that block may have settled it: whose settlement it is cannot be known.`,
-      );
+      return settled();
   }
 }
 
@@ -355,14 +368,11 @@ function guardSettles(entry: JournalEntry, mined: Mined): boolean {
   return routeOf(entry, mined).guard?.mustSettle === true;
 }
 
-function settledByOther(
-  { blockNumber, hash }: Receipt,
-  where: string,
-): Effects {
+function settledByOther({ blockNumber, hash }: Receipt): Effects {
   return {
     isFinal: true,
     status: "nothing-to-do",
-    reason: `The round was settled by somebody else, in ${where}. This transaction was mined after that, in block ${blockNumber}, and settled nothing.`,
+    reason: `The round was settled by somebody else before block ${blockNumber}, in which this transaction was mined. It settled nothing.`,
     hash,
     hashes: [hash],
   };
@@ -412,10 +422,9 @@ async function findReason(
   if (!isLate) {
     return { status, code: refusal.code, reason: ofMined(refusal) };
   }
-  const settler = await describeWhoSettled(vault, entry, mined);
   return {
     status: "nothing-to-do",
-    reason: `The transaction was mined in block ${blockNumber} and refused by the guard: ${settler}`,
+    reason: `The transaction was mined in block ${blockNumber} and refused by the guard: somebody else had settled the round.`,
     hashes: [hash],
   };
 }

@@ -23,7 +23,7 @@ import { observe } from "./observe.js";
 import type { Observation } from "./observe.js";
 import { defaultConfirmations, parseOptions } from "./options.js";
 import type { ParsedOptions } from "./options.js";
-import { askAhead, prepare } from "./prepare.js";
+import { prepare } from "./prepare.js";
 import type { Prepared } from "./prepare.js";
 import { propose } from "./propose.js";
 import type { Proposal } from "./propose.js";
@@ -38,6 +38,7 @@ import {
 import type { Known, Next, SettlementResult, Stop } from "./result.js";
 import { describeProblem } from "./send.js";
 import { findFreeNonce } from "./signer.js";
+import { inTurn } from "./turns.js";
 import { TimeLimit } from "./time-limit.js";
 import { newestOf, sign } from "./transaction.js";
 import type { SettleAllOptions } from "./types.js";
@@ -118,31 +119,30 @@ async function settleNext(
   vault: VaultHost,
   options: ParsedOptions,
 ): Promise<SettlementResult> {
-  const begun = await beginNext(vault, options);
-  return begun.kind === "stop"
-    ? await stopped(vault, begun)
-    : await follow(vault, begun, options);
+  const first = await getReady(vault, options);
+  if (first.kind === "stop") {
+    return await stopped(vault, first);
+  }
+  return await inTurn(vault.rpc, first.signer.address, async (hasWaited) => {
+    const ready = hasWaited ? await getReady(vault, options) : first;
+    const begun =
+      ready.kind === "stop" ? ready : await begin(vault, ready, options);
+    return begun.kind === "stop"
+      ? await stopped(vault, begun)
+      : await follow(vault, begun, options);
+  });
 }
 
 /**
- * The course of a new settlement until it is sent. Each step stops it, before anything has
- * left, or hands on what the next one needs.
+ * Proposes a settlement, asks, signs and writes the journal. Each step stops it, before
+ * anything has left, or hands on what the next one needs.
  */
-async function beginNext(
+async function begin(
   vault: VaultHost,
+  ready: Ready,
   options: ParsedOptions,
 ): Promise<Followed | Stop> {
-  const asked = askAhead(vault, options);
-  const seen = await seeRound(vault);
-  if (seen.kind === "stop") {
-    return seen;
-  }
-  const ready = await makeReady(vault, seen, asked, options);
-  if (ready.kind === "stop") {
-    return ready;
-  }
   const { signer, next, observation, route } = ready;
-  const nonce = nonceAhead(vault, ready, options);
   const proposed = await withPreview(
     ready.known,
     async () => await propose(vault, signer, next, observation, route, options),
@@ -156,7 +156,7 @@ async function beginNext(
   );
   return agreed.kind === "stop"
     ? agreed
-    : await signAndBegin(vault, ready, agreed, nonce, options);
+    : await signAndBegin(vault, ready, agreed, options);
 }
 
 interface Seen extends Next {
@@ -199,17 +199,19 @@ async function findObstacle(
 type Ready = Prepared & Seen;
 
 /**
- * Finds account, journal and guard, and stops if there is nothing to do. In this order, so
- * that a wrong key or guard fails every run of a keeper.
+ * Reads the round, finds account, journal and guard, and stops if there is nothing to do. In
+ * this order, so that a wrong key or guard fails every run of a keeper.
  */
-async function makeReady(
+async function getReady(
   vault: VaultHost,
-  seen: Seen,
-  asked: ReturnType<typeof askAhead>,
   options: ParsedOptions,
 ): Promise<Ready | Stop> {
+  const seen = await seeRound(vault);
+  if (seen.kind === "stop") {
+    return seen;
+  }
   return await orStop(seen.known, async () => {
-    const prepared = await prepare(vault, seen.observation, options, asked);
+    const prepared = await prepare(vault, seen.observation, options);
     const guard = prepared.route.guard?.address;
     const known = { ...seen.known, guard };
     const nothing = await findObstacle(vault, seen, options);
@@ -261,21 +263,6 @@ async function withPreview<Found extends Pick<Proposal, "preflight">>(
   });
 }
 
-/** @returns Undefined if it is read later. */
-function nonceAhead(
-  vault: VaultHost,
-  ready: Ready,
-  { confirm }: ParsedOptions,
-): Promise<number> | undefined {
-  // A person takes time to answer, and in process the simulation has a nonce, too.
-  const isReadLater =
-    confirm !== undefined || ready.signer.kind === "in-process";
-  const nonce = isReadLater ? undefined : nonceToSignWith(vault, ready);
-  // Its failure counts once the rest is agreed to.
-  nonce?.catch(() => undefined);
-  return nonce;
-}
-
 /** The account's free nonce, on a chain of the same kind as before. */
 async function nonceToSignWith(
   vault: VaultHost,
@@ -301,14 +288,13 @@ async function signAndBegin(
   vault: VaultHost,
   ready: Ready,
   { known, found: agreement }: Next & { readonly found: Agreement },
-  nonceRead: Promise<number> | undefined,
   { limits }: ParsedOptions,
 ): Promise<Followed | Stop> {
   const { signer, journal, observation } = ready;
   return await orStop(known, async () => {
     const { chainId, block, round } = observation;
     const { gas, price, preflight, route } = agreement;
-    const nonce = await (nonceRead ?? nonceToSignWith(vault, ready));
+    const nonce = await nonceToSignWith(vault, ready);
     // In process Hardhat fills in the fees, which are free, unless there is a limit.
     const fees =
       signer.kind === "in-process" && limits.maxFeePerGas === undefined
@@ -360,7 +346,11 @@ async function resume(
       const { hash = null, nonce } = newest;
       options.emit({ type: "resuming", hash, nonce });
       const followed = { journal, entry, known, isResumed: true };
-      return await follow(vault, { kind: "next", ...followed }, options);
+      return await inTurn(
+        vault.rpc,
+        newest.from,
+        async () => await follow(vault, { kind: "next", ...followed }, options),
+      );
     }
     const last = await journal.readFinished();
     if (last === undefined) {

@@ -124,7 +124,9 @@ function worksOf(
   const { stage, do: what = stage } = one.when;
   // A fork is executed in this process, which may share its processor with others.
   const isFork = stage === "simulate" || stage === "history";
-  const { timeout: seconds = isFork ? 120 : 20 } = one.when;
+  // A settlement that a node refuses is open until its time is over.
+  const usual = one.right === "refused" ? 5 : 20;
+  const { timeout: seconds = isFork ? 120 : usual } = one.when;
   const timeout = seconds * 1_000;
   const snapshot = async () => await vault.snapshot({ timeout });
   const settle = async () =>

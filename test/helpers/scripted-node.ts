@@ -235,8 +235,6 @@ export class ScriptedNode extends ScriptedChain implements Eip1193Provider {
         return this.receiptOf(String(first));
       case "eth_getTransactionByHash":
         return this.transactionOf(String(first));
-      case "eth_getLogs":
-        return [];
       default:
         throw rpcError(UNKNOWN_METHOD, `the method ${method} does not exist`);
     }

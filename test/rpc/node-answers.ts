@@ -110,8 +110,9 @@ async function problemOf(
         );
       }
       case "refused":
+        // Another node may have the bytes, so that settlement stays open.
         return (
-          settlement?.status === "refused" &&
+          settlement?.status === "unconfirmed" &&
           isShown &&
           (await noncesOf(lane)) === 0
         );

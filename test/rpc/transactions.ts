@@ -14,14 +14,14 @@ import { answering, recording } from "../helpers/recording-node.js";
 describe("the answer to eth_getTransactionByHash", () => {
   const transaction = {
     ...{ hash: HASH, from: SECOND, to: SECOND, input: "0xAB" },
-    ...{ nonce: "0x7", gasPrice: "0x9" },
+    nonce: "0x7",
   };
   const lower = SECOND.toLowerCase();
   const seen = {
     ...{ hash: HASH, from: lower, to: lower, data: "0xab" },
-    ...{ nonce: 7, gasPrice: 9n },
+    nonce: 7,
   };
-  const { input: data, gasPrice: _, ...older } = transaction;
+  const { input: data, ...older } = transaction;
 
   for (const [title, answer, expected] of [
     ["has lower-case addresses and data", transaction, seen],
@@ -30,11 +30,7 @@ describe("the answer to eth_getTransactionByHash", () => {
       { ...transaction, to: null },
       { ...seen, to: undefined },
     ],
-    [
-      "has the data by an older name, and no price if the node omits it",
-      { ...older, data },
-      { ...seen, gasPrice: undefined },
-    ],
+    ["has the data by an older name", { ...older, data }, seen],
     ["is undefined if there is none", null, undefined],
   ] as const) {
     it(title, async () => {
@@ -88,6 +84,24 @@ describe("the answer to eth_getTransactionReceipt", () => {
       "has the cost with the fee of the other layer, on chains of the OP stack",
       { ...receipt, effectiveGasPrice: "0x3", l1Fee: "0x5" },
       { ...read, cost: 23n },
+    ],
+    [
+      "has the cost with the operator's fee, on chains of the OP stack",
+      {
+        ...{ ...receipt, effectiveGasPrice: "0x3", l1Fee: "0x5" },
+        // Half a wei for each unit of gas.
+        ...{ operatorFeeScalar: "0x7a120", operatorFeeConstant: "0x7" },
+      },
+      { ...read, cost: 33n },
+    ],
+    [
+      "has the cost with the operator's fee as of Jovian, on chains of the OP stack",
+      {
+        ...{ ...receipt, effectiveGasPrice: "0x3", l1Fee: "0x5" },
+        ...{ operatorFeeScalar: "0x2", operatorFeeConstant: "0x7" },
+        daFootprintGasScalar: "0x190",
+      },
+      { ...read, cost: 18n + 5n + 1_200n + 7n },
     ],
     ["has no cost without a gas price", { ...receipt, l1Fee: "0x5" }, read],
     ["is undefined if there is none", null, undefined],

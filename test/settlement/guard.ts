@@ -21,7 +21,6 @@ import { devKey, openRound } from "../helpers/world.js";
 
 const SEND = { method: "eth_sendRawTransaction", occurrence: 0 };
 const guardAbi = new Interface(RoundGuardArtifact.abi);
-const devAddress = (index: number): string => new Wallet(devKey(index)).address;
 
 describe("a settlement through a guard", () => {
   let keeper: KeeperWithNode;
@@ -130,14 +129,14 @@ describe("a settlement through a guard", () => {
     });
   }
 
-  it("names who settled the round, and the transaction, when it came too late", async () => {
+  it("says that somebody else had settled the round when it came too late", async () => {
     beforeSending(async () => {
       await keeper.chain.settleByOther();
     });
     const { reason, blockNumber } = await settle();
     expect(reason).to.match(
       new RegExp(
-        `^The transaction was mined in block ${blockNumber} and refused by the guard: ${devAddress(2).toLowerCase()} had settled the round in block ${Number(blockNumber) - 1} with transaction 0x[0-9a-f]{64}\\.$`,
+        `^The transaction was mined in block ${blockNumber} and refused by the guard: somebody else had settled the round\\.$`,
         "u",
       ),
     );

@@ -1,5 +1,5 @@
 import fs, { existsSync } from "node:fs";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, utimes, writeFile } from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 import path from "node:path";
 import { mock } from "node:test";
@@ -242,6 +242,35 @@ describe("the journal of settleAll", () => {
       });
     });
   }
+
+  for (const [age, isOld] of [
+    [61, true],
+    [0, false],
+  ] as const) {
+    it(`that is empty for ${age} s ${isOld ? "shows that nothing was sent" : "may be written now, and is kept"}`, async () => {
+      await keeper.writeJournal("");
+      const then = Date.now() / 1_000 - age;
+      await utimes(keeper.journalFile(), then, then);
+      if (isOld) {
+        expect(await keeper.settle()).to.include({ status: "settled" });
+      } else {
+        const settling = keeper.settle();
+        await expectVaultError(settling, "VAULT_INVALID_JOURNAL");
+        expect(await text()).to.equal("");
+      }
+    });
+  }
+
+  it("that is gone once it was written sends nothing: VAULT_JOURNAL_NOT_WRITTEN", async () => {
+    class TakenAway extends Journal {
+      public override async read(): Promise<undefined> {
+        await Promise.resolve();
+        return undefined;
+      }
+    }
+    const journal = new TakenAway(keeper.projectRoot, journalSubject);
+    await expectVaultError(journal.begin(entry), "VAULT_JOURNAL_NOT_WRITTEN");
+  });
 
   it("is resumed on a node with the first block if it was begun on one without", async () => {
     keeper.changeGenesis(undefined);

@@ -87,27 +87,25 @@ describe("settleAll", () => {
   it("asks for nothing twice, and reads the vault with one call each time", async () => {
     await keeper.settle();
     expect(keeper.chain.asked.map(({ method }) => method)).to.deep.equal([
-      // The kind of chain, the genesis block, the newest block and the next one.
-      ...["hardhat_metadata", "anvil_nodeInfo", "eth_getBlockByNumber"],
+      // The newest block and the next one, the header of its block, then the vault.
       ...["eth_getBlockByNumber", "eth_getBlockByNumber"],
-      // The header of its block, then the vault.
       ...["eth_getBlockByNumber", "eth_call"],
-      // Its nonce, and whether it is still that kind of chain.
-      ...["eth_getTransactionCount", "eth_getTransactionCount"],
-      ...["hardhat_metadata", "anvil_nodeInfo"],
+      // The kind of chain, and the genesis block.
+      ...["hardhat_metadata", "anvil_nodeInfo", "eth_getBlockByNumber"],
       // The price, whether data has a fee of its own, and the preview.
       ...["eth_maxPriorityFeePerGas", "eth_getCode"],
       "eth_simulateV1",
       // Symbol and decimals of the token that moves.
       ...["eth_call", "eth_call"],
+      // The account's nonce, and whether it is still that kind of chain.
+      ...["eth_getTransactionCount", "eth_getTransactionCount"],
+      ...["hardhat_metadata", "anvil_nodeInfo"],
       // The round again, right before the transaction leaves.
       "eth_call",
       ...[SEND, RECEIPT],
-      // Its block once more; whether another transaction of it touched the vault; and the
-      // readings after and before it.
-      "eth_getBlockByNumber",
-      ...["eth_getBlockByNumber", "eth_getLogs"],
+      // Its block once more, and the readings after and before it.
       ...["eth_getBlockByNumber", "eth_getBlockByNumber"],
+      "eth_getBlockByNumber",
       ...["eth_call", "eth_call"],
     ]);
   });
@@ -123,8 +121,29 @@ describe("settleAll", () => {
       ...(isReorged && tag === "0x6" && { hash: OTHER_HASH }),
     }));
     expect(await keeper.settle()).to.include({ status: "settled" });
-    expect(keeper.chain.count(RECEIPT)).to.equal(4);
+    // After each, it looks whether the receipt is still there.
+    expect(keeper.chain.count(RECEIPT)).to.equal(5);
     expect(keeper.types).to.equal("preflight sending mined");
+  });
+
+  it("does not say that it was mined if the block that a receipt promised never comes", async () => {
+    keeper.stopMining();
+    keeper.chain.on(RECEIPT, async ([hash], answer, seen) => {
+      if (seen > 0) {
+        endDeadlines();
+        return await answer();
+      }
+      return {
+        ...{ transactionHash: hash, blockNumber: "0x63", status: "0x1" },
+        ...{ blockHash: OTHER_HASH, gasUsed: "0x1" },
+      };
+    });
+    const { status, blockNumber, gasUsed, reason } = await keeper.settle();
+    expect({ status, blockNumber, gasUsed }).to.deep.equal({
+      ...{ status: "unconfirmed", blockNumber: null, gasUsed: null },
+    });
+    expect(reason).not.to.include("was mined");
+    expect(existsSync(keeper.journalFile())).to.equal(true);
   });
 
   it("keeps its hash if it fails after sending", async () => {
