@@ -102,7 +102,10 @@ async function simulateNext(
   const { next } = attempt;
   // The price of the transaction may be below the base fee that the simulator expects.
   const baseFee = numberToHexString(next.baseFeePerGas ?? 0n);
-  await forked.rpc.request("hardhat_setNextBlockBaseFeePerGas", [baseFee]);
+  await forked.rpc
+    .request("hardhat_setNextBlockBaseFeePerGas", [baseFee])
+    // Hardforks before London have none.
+    .catch(fallbackTo(undefined, isNodeRefusal));
   const timed = { ...attempt, next: { ...next, isTimed: true } };
   const run = await simulateInProcess(forked, timed, watched);
   return { ...run, engine: "fork" };

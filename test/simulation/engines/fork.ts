@@ -172,6 +172,12 @@ describe("simulateSettleAll with the engine fork", () => {
     });
   }
 
+  it("fork settles by the rules of berlin, which has no base fee", async () => {
+    const vault = await open();
+    const simulation = await vault.simulateSettleAll({ hardfork: "berlin" });
+    expect(simulation).to.include({ engine: "fork", status: "settled" });
+  });
+
   const reverted = { code: 3, message: "execution reverted", data: "0x" };
   for (const [title, isRefusedHere, answer, says] of [
     [
