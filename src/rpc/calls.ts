@@ -6,6 +6,7 @@ import type { BlockId } from "./block-id.js";
 import { isNodeRefusal } from "./errors.js";
 import { TRANSACTION_GAS_CAP } from "./chain.js";
 import { requestAt } from "./pinned-block.js";
+import { decodeRevertReason } from "./revert-reason.js";
 import type { RevertReason } from "./revert-reason.js";
 import type { Reverted, RpcClient } from "./rpc-client.js";
 
@@ -61,5 +62,13 @@ export async function tryCall(
     }
     return await callWith(TRANSACTION_GAS_CAP);
   });
-  return "reverted" in answer ? answer.reverted : undefined;
+  if ("reverted" in answer) {
+    return answer.reverted;
+  }
+  // Some networks and proxies return a revert as a result. What is tried returns nothing, and
+  // no values have the length of a selector and whole words.
+  const { data } = answer;
+  return data.length % 32 === 4
+    ? decodeRevertReason(`0x${data.toString("hex")}`, [], rpc.hide)
+    : undefined;
 }

@@ -5,6 +5,8 @@ import type { NetworkConnection } from "hardhat/types/network";
 import { VaultClient, isFailedOrder } from "../../src/client/index.js";
 import type { ListedOrder, OrdersOptions } from "../../src/client/index.js";
 import type { MockVaultHandle } from "../../src/mocks/index.js";
+import { operations } from "../../src/protocol/index.js";
+import { tryCall } from "../../src/rpc/calls.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { createTestHre } from "../helpers/hre.js";
 import { Waves } from "../helpers/waves.js";
@@ -89,6 +91,17 @@ describe("client - a network that returns failed calls as results", () => {
       }
     });
   }
+
+  it("tryCall() tells the reason why a settlement would revert", async () => {
+    const { rpc } = mocks.vault;
+    const { vault: to, trading: from } = mocks.addresses;
+    const { selector: data } = operations.settleAll;
+    const attempt = async (): Promise<unknown> =>
+      (await tryCall(rpc, { from, to, data }, "latest", 1_000_000n))?.text;
+    expect(await attempt()).to.equal(undefined);
+    await mocks.fail("settleAll", "the feed has no price");
+    expect(await attempt()).to.equal("the feed has no price");
+  });
 
   it("a read refuses bytes that are no revert it knows", async () => {
     const data = `${frozen.encodeErrorResult("Frozen", [9n])}${"00".repeat(64)}`;
