@@ -151,7 +151,12 @@ async function writeMetrics(
     const { own, instances } = await reading;
     const states = own === undefined ? instances : [own, ...instances];
     await out.write(renderMetrics(states));
-    return { streamed: true, ok: states.every(({ isUp }) => isUp) };
+    return {
+      streamed: true,
+      ok: states.every(
+        ({ isUp, keeper }) => isUp && !isFailedReading(keeper.openSettlement),
+      ),
+    };
   } catch (error) {
     await out.write(renderOutage(network, chainId, instance));
     throw error;

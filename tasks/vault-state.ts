@@ -12,15 +12,13 @@ import type { VaultHost } from "../src/host.js";
 import type { DisplaySettings } from "../src/protocol/index.js";
 import { hasEnded } from "../src/protocol/round.js";
 import { findUnfinished } from "../src/settlement/unfinished-settlement.js";
-import type { PinnedBlock } from "../src/rpc/block-id.js";
+import type { BlockId, PinnedBlock } from "../src/rpc/block-id.js";
 import { endTime } from "../src/settlement/head-age.js";
+import { isNodeRefusal } from "../src/rpc/errors.js";
 import { readOnBranch } from "../src/rpc/pinned-block.js";
 import type { UnfinishedSettlement } from "../src/settlement/unfinished-settlement.js";
-import {
-  findSettler,
-  findIfSettleable,
-} from "../src/settlement/can-be-settled.js";
-import type { Attempt } from "../src/settlement/can-be-settled.js";
+import { findNextRun, findSettler } from "../src/settlement/can-be-settled.js";
+import type { NextRun } from "../src/settlement/can-be-settled.js";
 import { escapeUntrusted } from "../src/escape.js";
 import { toned } from "./output/blocks.js";
 import type { Cell, Envelope } from "./output/blocks.js";
@@ -33,8 +31,11 @@ export interface KeeperState {
   readonly expired: boolean | null;
   /** Seconds to the round's end, negative after it; null as `expired`, and above 2^53. */
   readonly secondsToEnd: number | null;
-  readonly canBeSettled: Attempt["canBeSettled"] | FailedReading;
+  readonly canBeSettled: NextRun["canBeSettled"] | FailedReading;
   readonly canBeSettledBy: string;
+  /** Why not, if `canBeSettled` is not true, and the code of that. */
+  readonly code: NextRun["code"];
+  readonly reason: NextRun["reason"];
   /** Null if no settlement of this project is under way. */
   readonly openSettlement: UnfinishedSettlement | null | FailedReading;
 }
@@ -50,8 +51,6 @@ export interface VaultState {
   /** Unix seconds that `keeper.expired` compares with the round's end. */
   readonly time: number;
   readonly keeper: KeeperState;
-  /** The reason if `canBeSettled` is not true. */
-  readonly reason: string | null;
   /** Of the readings, and of the keeper's questions. */
   readonly failures: readonly VaultError[];
   /** True if something was read, and nothing with an address failed. */
@@ -81,19 +80,34 @@ export async function readState(
     time ??
     (blockTag === "latest" ? await endTime(vault, block) : block.timestamp);
   const isRound = !isFailedReading(round) && round.endTime !== 0n;
-  const at = blockTag === "pending" ? "pending" : pin;
-  const attempt = await readOnBranch(
-    vault.rpc,
-    pin,
-    async () => await findIfSettleable(vault, settler, readings, at),
+  const isNow = blockTag === "latest" || time !== undefined;
+  const known = { ...readings, block, open: isNow ? open : undefined };
+  const runAt = async (at: BlockId): Promise<NextRun> =>
+    await readOnBranch(
+      vault.rpc,
+      pin,
+      async () => await findNextRun(vault, settler, { ...known, at }),
+    );
+  // Where blocks are made on demand, the next one may be past the round's end.
+  const isLater = isNow && now > block.timestamp;
+  const run = await (
+    blockTag === "pending" || isLater
+      ? runAt("pending").catch(async (error: unknown) => {
+          if (isLater && isNodeRefusal(error)) {
+            return await runAt(pin);
+          }
+          throw error;
+        })
+      : runAt(pin)
   ).catch(failedReading);
   const failures = [
     ...failuresOf(readings),
-    ...[attempt, open].flatMap((one) =>
+    ...[run, open].flatMap((one) =>
       // The readings name a missing address.
       isFailedReading(one) && !isNotConfigured(one.error) ? one.error : [],
     ),
   ];
+  const journalError = isFailedReading(open) ? open.error : undefined;
   return {
     name: vault.instanceName,
     settings: vault.settings,
@@ -104,17 +118,20 @@ export async function readState(
     keeper: {
       expired: isFailedReading(round) ? null : hasEnded(round, now),
       secondsToEnd: isRound ? secondsUntil(round.endTime, now) : null,
-      canBeSettled: isFailedReading(attempt) ? attempt : attempt.canBeSettled,
+      canBeSettled: isFailedReading(run) ? run : run.canBeSettled,
       canBeSettledBy: settler.address,
+      code: isFailedReading(run) ? null : run.code,
+      reason: isFailedReading(run) ? null : run.reason,
       // Without an address, nothing can be under way.
       openSettlement:
         isFailedReading(open) && isNotConfigured(open.error) ? null : open,
     },
-    reason: isFailedReading(attempt) ? null : attempt.reason,
     failures,
+    // A damaged journal is no fault of the node.
     isUp:
-      failures.every(isNotConfigured) &&
-      readingsOf(readings).some((value) => !isFailedReading(value)),
+      failures.every(
+        (error) => isNotConfigured(error) || error === journalError,
+      ) && readingsOf(readings).some((value) => !isFailedReading(value)),
   };
 }
 
@@ -128,8 +145,8 @@ function secondsUntil(end: bigint, now: number): number | null {
 export const ATTEMPT = "Can be settled";
 
 /** The text of `canBeSettled`, with the reason if it is not true. */
-export function describeAttempt({ keeper, reason }: VaultState): Cell {
-  const { canBeSettled } = keeper;
+export function describeAttempt({ keeper }: VaultState): Cell {
+  const { canBeSettled, reason } = keeper;
   if (isFailedReading(canBeSettled)) {
     return toned("bad", `failed: ${canBeSettled.error.shortMessage}`);
   }

@@ -281,9 +281,9 @@ function documentOf(event: WatchEvent): unknown {
     return { error: { code, message } };
   }
   const { seen, changed } = event;
-  const { envelope, readings: status, keeper, reason } = seen;
-  const { canBeSettled, canBeSettledBy, expired } = keeper;
-  const settlement = { canBeSettled, canBeSettledBy, reason, expired };
+  const { envelope, readings: status, keeper } = seen;
+  const { canBeSettled, canBeSettledBy, code, reason, expired } = keeper;
+  const settlement = { canBeSettled, canBeSettledBy, code, reason, expired };
   return { ...envelope, status, ...settlement, changed };
 }
 

@@ -4,6 +4,7 @@ import type { HttpNetworkConfig } from "hardhat/types/config";
 
 import { failedReading, isNotConfigured } from "../client/failed-reading.js";
 import { VaultError, fallbackTo, refusesSettlement } from "../errors.js";
+import type { VaultErrorCode } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { formatNative } from "../protocol/amounts.js";
 import { getBalance } from "../rpc/accounts.js";
@@ -12,10 +13,12 @@ import {
   describeUnfinished,
   findUnfinished,
 } from "../settlement/unfinished-settlement.js";
+import { findNextRun } from "../settlement/can-be-settled.js";
+import { parseFeeLimits } from "../settlement/options.js";
 import { findGas, trySimulation } from "../settlement/propose.js";
 import { resolveSigner } from "../settlement/signer.js";
 import type { Signer } from "../settlement/signer.js";
-import { resolveFees } from "../settlement-call/fees.js";
+import { requireFeeLimit, resolveFees } from "../settlement-call/fees.js";
 import type { GasPrice } from "../settlement-call/fees.js";
 import { settlementCall } from "../settlement-call/route.js";
 import type { SettlementRoute } from "../settlement-call/route.js";
@@ -71,6 +74,7 @@ export async function examineSigner(
   return [
     { name, ...(await describeSigner(vault, signer)) },
     await check("balance", examineBalance(vault, attempt)),
+    await check("fees", examineFees(vault, attempt)),
     ...(await examineSettlement(vault, attempt)),
     ...(await examineGuard(vault, attempt)),
   ];
@@ -131,7 +135,14 @@ function attemptNow(vault: VaultHost, from: string): Attempt {
   return { from, next, price, simulated };
 }
 
-/** Simulates a settlement now; if that is refused, at the round's end, too. */
+/** What keeps every unattended run from settling until somebody acts. */
+const lasting: ReadonlySet<VaultErrorCode> = new Set([
+  "VAULT_INVALID_JOURNAL",
+  "VAULT_REVERTED_BEFORE",
+  "VAULT_WOULD_NOT_SETTLE",
+]);
+
+/** Would the next unattended run settle, now or else at the round's end? */
 async function examineSettlement(
   vault: VaultHost,
   attempt: Attempt,
@@ -139,42 +150,70 @@ async function examineSettlement(
   const located = await vault.addressOf("vault").catch(failedReading);
   return "error" in located
     ? []
-    : [await check("settlement", trySettling(vault, attempt))];
+    : [await check("settlement", examineNextRun(vault, attempt))];
 }
 
-async function trySettling(
+async function examineNextRun(
   vault: VaultHost,
   attempt: Attempt,
 ): Promise<Finding> {
   const { from } = attempt;
-  const next = await attempt.next;
-  const simulation = (await attempt.simulated)?.simulation;
+  const { latest: block, timestamp } = await attempt.next;
+  const isHere = vault.connection.networkConfig.type !== "http";
+  const [{ round, volume }, open] = await Promise.all([
+    vault.snapshot({ from }),
+    findUnfinished(vault).catch(failedReading),
+  ]);
+  const { canBeSettled, code, reason, fix } = await findNextRun(
+    vault,
+    { address: from, isKnown: true },
+    { round, volume, block, at: isHere ? "latest" : block.number, open },
+  );
   const as = `settleAll as ${from}`;
-  if (simulation === undefined) {
-    const route = await findRoute(vault, from);
-    const found = await findGas(vault, route, next, undefined);
-    return "gas" in found
-      ? ok(`${as} succeeds; the node cannot show if it settles the round`)
-      : warn(`${as}: ${escapeUntrusted(found.refusal.reason)}`, SETTLEMENT_FIX);
+  if (canBeSettled === true) {
+    // A node without state overrides shows it by a simulation, if at all.
+    const simulated = await attempt.simulated;
+    return simulated?.simulation.status === "not-settled"
+      ? fail(`${as} leaves the round open`, SETTLEMENT_FIX)
+      : ok(`${as} settles the round`);
   }
-  const { status, reason } = simulation;
-  if (status === "settled") {
-    return ok(`${as} settles the round`);
-  }
-  if (status === "nothing-to-do") {
+  if (code === null) {
     return ok("the round is settled: a settlement cannot be tried now");
+  }
+  if (canBeSettled === null) {
+    return warn(escapeUntrusted(reason ?? code), fix ?? SETTLEMENT_FIX);
+  }
+  const why = `the next unattended run would not settle as ${from}: ${escapeUntrusted(reason ?? code)}`;
+  if (fix !== null || code !== "VAULT_CALL_REVERTED") {
+    const remedy = fix ?? "`vault simulate --from` shows more.";
+    return (lasting.has(code) ? fail : warn)(why, remedy);
   }
   const atEnd = await chooseNextBlock(vault, undefined, "end")
     .then(async (end) =>
-      end.timestamp > next.timestamp
+      end.timestamp > timestamp
         ? await trySimulation(vault, from, end, { price: attempt.price })
         : undefined,
     )
     .catch(fallbackTo(undefined, ({ kind }) => kind !== "bug"));
-  const refusal = `${as}: ${escapeUntrusted(reason ?? status)}`;
+  const refusal = `${as}: ${escapeUntrusted(reason ?? code)}`;
   return atEnd?.simulation.status === "settled"
     ? ok(`${refusal.replace(/\.$/u, "")}; it settles the round at its end`)
     : warn(refusal, SETTLEMENT_FIX);
+}
+
+/** Nobody is asked in the night: a limit bounds what a unit of gas may cost. */
+async function examineFees(
+  vault: VaultHost,
+  { price }: Attempt,
+): Promise<Finding> {
+  const limits = parseFeeLimits(vault, {});
+  await requireFeeLimit(vault, await price, limits);
+  const { maxFeePerGas: limit } = limits;
+  return ok(
+    limit === undefined
+      ? "no limit; none is needed here"
+      : `a unit of gas may cost ${limit.wei} wei, and costs ${(await price).current} wei now`,
+  );
 }
 
 const SETTLEMENT_FIX =

@@ -203,7 +203,13 @@ function scaleOf(
 }
 
 function samplesOfKeeper(
-  { expired, secondsToEnd, canBeSettled, openSettlement: open }: KeeperState,
+  {
+    expired,
+    secondsToEnd,
+    canBeSettled,
+    code,
+    openSettlement: open,
+  }: KeeperState,
   labels: Labels,
 ): readonly Sample[] {
   const known = (
@@ -223,9 +229,19 @@ function samplesOfKeeper(
     ),
     ...known(
       "can_be_settled",
-      "1 if the contract accepts settleAll of the account that would settle",
+      "1 if the next unattended run would settle the round, once it has ended",
       canBeSettled,
     ),
+    ...(code === null
+      ? []
+      : [
+          gauge(
+            "settlement_obstacle",
+            "1 for the code of what keeps the next unattended run from settling",
+            { ...labels, code },
+            1,
+          ),
+        ]),
     ...known(
       "settlement_open",
       "1 if a settlement is under way",

@@ -121,7 +121,7 @@ describe("what doctor finds out of a signer", () => {
     const node = new ScriptedNode();
     const checks = await examine(node);
     expect(outline(checks)).to.deep.equal([
-      ...["signer ok", "balance ok", "settlement ok"],
+      ...["signer ok", "balance ok", "fees warn", "settlement ok"],
     ]);
     expect(named(checks, "signer").detail).to.equal(
       `${SETTLER}, an account of the node`,
@@ -181,14 +181,75 @@ describe("what doctor finds out of a signer", () => {
     expect(balance.detail).to.contain("if it takes 1,000,000 gas");
   });
 
-  it("examineSigner() warns of a settlement that is refused now if nothing tells the round's end", async () => {
-    const node = new ScriptedNode();
-    node.revertsWith = closed;
-    const checks = await examine(node, 10n ** 9n, { vault: VAULT });
+  it("examineSigner() warns that nothing is settled without a factory", async () => {
+    const checks = await examine(undefined, 10n ** 9n, { vault: VAULT });
     const { status, detail } = named(checks, "settlement");
     expect(status).to.equal("warn");
-    expect(detail).to.equal(`settleAll as ${SETTLER}: closed`);
+    expect(detail).to.include("needs the vault factory contract");
   });
+
+  for (const [title, settings, status, says] of [
+    [
+      "none on a live chain, with the line to write",
+      {},
+      "warn",
+      /^Nobody is asked.*maxFeePerGasLimit: \d+n,/u,
+    ],
+    [
+      "one",
+      { maxFeePerGasLimit: 99n },
+      "ok",
+      /^a unit of gas may cost 99 wei, and costs 8 wei now/u,
+    ],
+  ] as const) {
+    it(`examineSigner() finds the limit of the fee ${status} if there is ${title}`, async () => {
+      const settled = { accounts: "remote", gas: "auto", gasMultiplier: 1 };
+      const host = new ScriptedNode().host({
+        settings: { ...settled, gasPrice: "auto", vault: settings },
+      });
+      const fees = named(await examineSigner(host), "fees");
+      expect(fees.status).to.equal(status);
+      expect(`${fees.detail} ${fees.fix}`).to.match(says);
+    });
+  }
+
+  for (const [title, given, settings, status, says] of [
+    [
+      "transactions of its account are pending",
+      (node: ScriptedNode) =>
+        node.on("eth_getTransactionCount", ([, at]) =>
+          at === "pending" ? "0x2" : "0x0",
+        ),
+      {},
+      ...(["warn", /not mined yet: 2/u] as const),
+    ],
+    [
+      "gas costs more than the limit",
+      () => undefined,
+      { maxFeePerGasLimit: 1n },
+      ...(["warn", /maxFeePerGasLimit/u] as const),
+    ],
+    [
+      "the call leaves the round open, by the simulation of a node without state overrides",
+      (node: ScriptedNode) => {
+        node.effect = (round) => round;
+      },
+      {},
+      ...(["fail", /leaves the round open/u] as const),
+    ],
+  ] as const) {
+    it(`examineSigner() finds the settlement ${status} if ${title}`, async () => {
+      const node = new ScriptedNode();
+      given(node);
+      const settled = { accounts: "remote", gas: "auto", gasMultiplier: 1 };
+      const host = node.host({
+        settings: { ...settled, gasPrice: "auto", vault: settings },
+      });
+      const found = named(await examineSigner(host), "settlement");
+      expect(found.status).to.equal(status);
+      expect(found.detail).to.match(says);
+    });
+  }
 
   for (const [title, settles, status] of [
     ["accepts it at the round's end", (atEnd: boolean) => atEnd, "ok"],

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 
 import { fieldsOf, listOf } from "../helpers/fields.js";
-import { hreOnLive, httpNetwork } from "../helpers/hre.js";
-import { NOBODY } from "../helpers/names.js";
+import { connectTo, hreOnLive, httpNetwork } from "../helpers/hre.js";
+import { SECOND } from "../helpers/names.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import { parseDocument, runTyped } from "../helpers/run-vault-task.js";
 import {
@@ -44,7 +44,7 @@ describe("vault doctor", () => {
     expect(at("\u001b[33mwarn · settlement\u001b[39m · There")).to.be.above(0);
     const failing = at("\u001b[31mfail · vault\u001b[39m · There is no ");
     expect(lines[failing + 1]).to.include("Check the address, and that");
-    expect(lines).to.include("9 checks passed, 1 warning, 2 failures.");
+    expect(lines).to.include("10 checks passed, 1 warning, 2 failures.");
   });
 
   it("doctor shows the failure of a contract once, and not as that of the engine, too", async () => {
@@ -79,17 +79,18 @@ describe("vault doctor", () => {
 describe("the exit code of vault doctor", () => {
   const tasks = useTasks({
     networks: (url, { addresses: contracts }) => ({
-      nobody: httpNetwork(url, { from: NOBODY, vault: { contracts } }),
+      closed: httpNetwork(url, { vault: { contracts } }),
       gone: httpNetwork("http://127.0.0.1:1"),
     }),
   });
 
   for (const [typed, exitCode, name, status] of [
     ["--network gone", 1, "network", "fail"],
-    ["--network nobody", 0, "signer", "warn"],
-    ["--network nobody --strict", 1, "signer", "warn"],
+    ["--network closed", 0, "settlement", "warn"],
+    ["--network closed --strict", 1, "settlement", "warn"],
   ] as const) {
     it(`doctor ${typed} exits with ${exitCode} after a check that is ${status}`, async () => {
+      await tasks.mocks.fail("settleAll", "closed");
       const { checks } = await tasks.documentOf(`doctor ${typed}`, exitCode);
       const notOk = listOf(checks)
         .map(fieldsOf)
@@ -101,8 +102,43 @@ describe("the exit code of vault doctor", () => {
 
   itFails(
     tasks,
-    "doctor --instance daily --network nobody | VAULT_UNKNOWN_INSTANCE | daily",
+    "doctor --instance daily --network closed | VAULT_UNKNOWN_INSTANCE | daily",
   );
+
+  it("a vault and a factory that do not belong together: doctor fails and names both, status says no and why, and metrics have the code", async () => {
+    const { vault } = await connectTo(tasks.url);
+    const other = await vault.deployMocks();
+    const contracts = {
+      ...tasks.mocks.addresses,
+      vault: other.addresses.vault,
+    };
+    const hre = await hreOnLive(tasks.url, { vault: { contracts } });
+    const { stdout, exitCode } = await runTyped(hre, "doctor --json");
+    expect(exitCode).to.equal(1);
+    const { checks } = fieldsOf(JSON.parse(stdout));
+    const [settlement] = listOf(checks)
+      .map(fieldsOf)
+      .filter(({ name }) => name === "settlement");
+    expect(settlement).to.include({ status: "fail" });
+    expect(settlement?.["detail"]).to.include("the round is not settled by it");
+    expect(settlement?.["fix"])
+      .to.include("networks.live.vault.contracts.vault and ")
+      .and.include(
+        "networks.live.vault.contracts.vaultFactory belong together",
+      );
+    const from = `--from ${SECOND}`;
+    const read = await runTyped(hre, `status ${from} --json`);
+    expect(fieldsOf(JSON.parse(read.stdout))["status"]).to.include({
+      ...{ canBeSettled: false, code: "VAULT_WOULD_NOT_SETTLE" },
+    });
+    const metrics = await runTyped(hre, `status ${from} --format prometheus`);
+    expect(metrics.stdout)
+      .to.match(/^vault_up\{.*\} 1$/mu)
+      .and.match(/^vault_can_be_settled\{.*\} 0$/mu)
+      .and.match(
+        /^vault_settlement_obstacle\{.*,code="VAULT_WOULD_NOT_SETTLE"\} 1$/mu,
+      );
+  });
 
   it("doctor prints at --timeout what did not answer, and exits with 1", async () => {
     const server = await startRpcServer({

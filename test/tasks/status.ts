@@ -101,7 +101,8 @@ describe("vault status", () => {
         }
         return await answer();
       });
-      const { status } = await documentOf(options, { contracts }, settings);
+      const vault = { contracts, maxHeadAge: 4_000_000_000 };
+      const { status } = await documentOf(options, vault, settings);
       expect(status).to.include({ canBeSettled, canBeSettledBy });
     });
   }
@@ -189,6 +190,34 @@ describe("vault status", () => {
     expect(exitCode).to.equal(1);
   });
 
+  it("status and metrics say that a node that is 4,000 s behind would refuse each run", async () => {
+    const { status } = await documentOf(`--from ${SETTLER}`);
+    expect(status).to.include({
+      ...{ canBeSettled: false, code: "VAULT_STALE_HEAD" },
+    });
+    const { stdout } = await run(`--from ${SETTLER} --format prometheus`);
+    expect(stdout).to.match(/code="VAULT_STALE_HEAD"\} 1$/mu);
+  });
+
+  it("status on a development node, at a block before the round's end with the next one past it, is expired and can be settled at once", async () => {
+    const { chain } = keeper;
+    chain.makeDevelopmentNode();
+    const end = HEAD_TIME + 1;
+    chain.rounds = chain.rounds.map((round) => ({
+      ...round,
+      endTime: BigInt(end),
+    }));
+    chain.on("eth_call", async ([call, at], answer) => {
+      const { data } = fieldsOf(call);
+      if (data === SETTLE && at !== "pending") {
+        throw Object.assign(new Error("not yet"), { code: 3, data: "0x" });
+      }
+      return await answer();
+    });
+    const { status } = await documentOf(`--from ${SETTLER}`);
+    expect(status).to.include({ expired: true, canBeSettled: true });
+  });
+
   it("status shows a settlement under way with its age", async () => {
     const { hash } = await keeper.interrupt();
     server.handler = handlerOf(keeper.chain);
@@ -207,5 +236,12 @@ describe("vault status", () => {
       "status.openSettlement.error.code",
       "VAULT_INVALID_JOURNAL",
     );
+    // The node is up: it is no fault of its own.
+    const vault = { contracts, maxHeadAge: 4_000_000_000 };
+    const metrics = await run("--format prometheus", vault);
+    expect(metrics.exitCode).to.equal(1);
+    expect(metrics.stdout)
+      .to.match(/^vault_up\{.*\} 1$/mu)
+      .and.match(/code="VAULT_INVALID_JOURNAL"\} 1$/mu);
   });
 });

@@ -351,12 +351,17 @@ describe("what vault watch prints of an event", () => {
 
   for (const options of [{ json: true }, { isTTY: false }]) {
     it(`watch prints one JSON document with ${JSON.stringify(options)}`, () => {
-      const { canBeSettled, canBeSettledBy, expired } = seen.keeper;
+      const keeper = {
+        ...seen.keeper,
+        code: "VAULT_NO_CODE",
+        reason: "why",
+      } as const;
+      const { canBeSettled, canBeSettledBy, expired } = keeper;
       const printed: unknown = JSON.parse(
         print(
           {
             ...{ kind: "change", isLast: false, changed: ["expired"] },
-            seen: { ...seen, reason: "why" },
+            seen: { ...seen, keeper },
           },
           options,
         ),
@@ -364,6 +369,7 @@ describe("what vault watch prints of an event", () => {
       expect(printed).to.deep.include({
         ...{ network: "scripted", chainId: 31_337, block: seen.envelope.block },
         ...{ canBeSettled, canBeSettledBy, expired, reason: "why" },
+        code: "VAULT_NO_CODE",
         changed: ["expired"],
       });
       expect(printed).to.have.nested.property("status.round.filledVolume", "7");
@@ -409,8 +415,10 @@ describe("what vault watch prints of an event", () => {
         seen: {
           ...seen,
           readings: { ...seen.readings, volume },
-          keeper: { ...seen.keeper, expired: true, canBeSettled: false },
-          reason: "why",
+          keeper: {
+            ...seen.keeper,
+            ...{ expired: true, canBeSettled: false, reason: "why" },
+          },
         },
       }).split("\n"),
     ).to.deep.equal([

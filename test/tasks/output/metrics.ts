@@ -33,6 +33,7 @@ const others = pathsOf().filter(
 const keeper: KeeperState = {
   ...{ expired: false, secondsToEnd: 12, canBeSettled: true },
   canBeSettledBy: "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
+  ...{ code: null, reason: null },
   openSettlement: { hash: null, nonce: 3, since: 1_700_000_000 },
 };
 const block = { number: 7, timestamp: 1_700_000_001 };
@@ -40,7 +41,7 @@ const state = (more: Partial<VaultState> = {}): VaultState => ({
   ...{ name: undefined, settings: { tokenDecimals: 2 } },
   envelope: { network: "live", chainId: 56, block },
   pin: { number: 7, hash: undefined },
-  ...{ readings, time: 5, keeper, reason: null, failures: [], isUp: true },
+  ...{ readings, time: 5, keeper, failures: [], isUp: true },
   ...more,
 });
 
