@@ -24,6 +24,7 @@ import {
   failuresOf,
   labelOf,
   readingsBlock,
+  readingsOf,
 } from "./output/readings.js";
 import { renderText } from "./output/render-text.js";
 import { Time } from "./parsers.js";
@@ -82,7 +83,7 @@ export interface WatchClock {
 /**
  * Checks the vault until the condition holds; an outage does not end it.
  *
- * @throws VaultError if the first check fails, VAULT_TIME_IN_PAST,
+ * @throws VaultError if the first check fails or reads nothing, VAULT_TIME_IN_PAST,
  * VAULT_CHAIN_CHANGED, and VAULT_ROUND_CHANGED if another round replaced the
  * first one
  */
@@ -97,6 +98,13 @@ export async function* watch(
 ): AsyncGenerator<WatchEvent, void, undefined> {
   const startedAt = clock.now();
   let seen = await checkVault(vault, from);
+  const [failure] = seen.failures;
+  if (
+    failure !== undefined &&
+    readingsOf(seen.readings).every((value) => isFailedReading(value))
+  ) {
+    throw failure;
+  }
   const { round: meant } = seen.readings;
   /** True if the round that is meant was settled, and another one is seen. */
   let isPast = false;
@@ -173,8 +181,9 @@ function createCondition(
   if (isFailedReading(meant)) {
     throw meant.error;
   }
-  return ({ readings: { round } }, now) => {
-    if (until === "expired" && hasEnded(meant, now) === true) {
+  return ({ readings: { round }, time }) => {
+    // As for a settlement: this machine's clock does not end a round.
+    if (until === "expired" && hasEnded(meant, time) === true) {
       return true;
     }
     if (isFailedReading(round)) {

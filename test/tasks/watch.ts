@@ -166,6 +166,11 @@ const replaceChain: Step = (node) => {
   node.rounds.splice(-1, 1);
   node.on("eth_chainId", () => "0x1092");
 };
+const loseAll: Step = (node) => {
+  node.on("eth_call", () => {
+    throw Object.assign(new Error("no"), reverted);
+  });
+};
 const loseRound = failCalls("getLatestRoundInfo", reverted);
 
 /** The code of an outage, or what changed, and if the event is the last. */
@@ -294,6 +299,11 @@ describe("events of vault watch", () => {
       "the round cannot be read at first",
       ["settled", [], { node: nodeOf(loseRound) }],
       "VAULT_CALL_REVERTED",
+    ],
+    [
+      "nothing can be read at first",
+      [undefined, [], { node: nodeOf(loseAll) }],
+      "VAULT_CONTRACT_NOT_CONFIGURED",
     ],
     [
       "another round is seen before the end, also if the first one was settled",
