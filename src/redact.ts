@@ -1,5 +1,3 @@
-import { Buffer } from "node:buffer";
-
 import { MAX_FOREIGN_TEXT, cut, escapeUntrusted } from "./escape.js";
 
 const HIDDEN = "<hidden>";
@@ -26,14 +24,14 @@ export class Redactor {
   constructor(private readonly publicNames: readonly string[] = []) {}
 
   public keep(...values: readonly string[]): void {
-    for (const value of values.filter((text) => text !== "")) {
-      for (const spelling of [
-        value,
-        encodeURIComponent(value.replaceAll(/\p{Cs}/gu, "\ufffd")),
-      ]) {
-        this.#secrets.add(spelling.toLowerCase());
-        this.#longest = Math.max(this.#longest, spelling.length);
-      }
+    const spellings = values.flatMap((value) => [
+      value,
+      decode(value),
+      encodeURIComponent(value.replaceAll(/\p{Cs}/gu, "\ufffd")),
+    ]);
+    for (const spelling of spellings.filter((text) => text !== "")) {
+      this.#secrets.add(spelling.toLowerCase());
+      this.#longest = Math.max(this.#longest, spelling.length);
     }
     this.#pattern = undefined;
   }
@@ -57,15 +55,7 @@ export class Redactor {
     ].filter(
       (part) => part.length >= MIN_PART && !names.includes(part.toLowerCase()),
     );
-    this.keep(
-      ...[username, password, ...parts].flatMap((part) => [part, decode(part)]),
-    );
-    if (username !== "" || password !== "") {
-      const pair = `${decode(username)}:${decode(password)}`;
-      const encoded = Buffer.from(pair).toString("base64");
-      // With padding and without.
-      this.keep(pair, encoded, encoded.replace(/=+$/u, ""));
-    }
+    this.keep(username, password, ...parts);
   }
 
   /** Keeps a header's value and its parts, for example the token of "Bearer …". */
@@ -76,12 +66,6 @@ export class Redactor {
           part.length >= MIN_PART && !/^(?:basic|bearer|digest)$/iu.test(part),
       ),
     );
-    const [, encoded] = /^basic\s+([\w+/-]+=*)\s*$/iu.exec(value) ?? [];
-    if (encoded !== undefined) {
-      const pair = Buffer.from(encoded, "base64").toString("utf8");
-      const [user = "", ...password] = pair.split(":");
-      this.keep(pair, user, password.join(":"));
-    }
   }
 
   /** Hides the secrets in a text from outside, and cuts a long one. */
@@ -141,28 +125,14 @@ function toPattern(secrets: ReadonlySet<string>): RegExp {
   );
 }
 
-/** Hides whole URLs: keys can be in the path, the query or the user part. */
-export function redactUrls(text: string, links?: RegExp): string {
-  return cut(text).replaceAll(
+/** Puts a foreign text on one line, escaped and without URLs, which may hold a key anywhere. */
+export function quoteForeignText(text: string, links?: RegExp): string {
+  const shown = cut(text).replaceAll(
     // The bound keeps this linear in dotted text; no scheme is longer.
     /(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{0,31}:\/\/[^\s"'<>)\]]+/giu,
     (url) => (links?.test(url) === true ? url : "<url>"),
   );
-}
-
-/** Hides URLs, paths, and tokens as long as a key; not hex data. */
-export function redactSecrets(text: string): string {
-  return redactUrls(text)
-    .replaceAll(/(?<![^\s"'(=])\/[^\s"'<>)\]]+/gu, "<path>")
-    .replaceAll(
-      /(?<![\w-])(?!0x)(?=[\w-]*\d)(?=[\w-]*[a-z])[\w-]{20,}/giu,
-      HIDDEN,
-    );
-}
-
-/** Puts a foreign text on one line, escaped and without URLs. */
-export function quoteForeignText(text: string, links?: RegExp): string {
   return escapeUntrusted(
-    cut(redactUrls(text, links).replaceAll(/\s+/gu, " ").trim(), MAX_QUOTED),
+    cut(shown.replaceAll(/\s+/gu, " ").trim(), MAX_QUOTED),
   );
 }

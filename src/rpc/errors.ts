@@ -6,7 +6,7 @@ import {
 } from "../errors.js";
 import { MAX_FOREIGN_TEXT } from "../escape.js";
 import { asRecord } from "../json.js";
-import { Redactor, quoteForeignText, redactSecrets } from "../redact.js";
+import { Redactor, quoteForeignText } from "../redact.js";
 import { findRevert, hideInReason } from "./revert-reason.js";
 import type { RevertReason } from "./revert-reason.js";
 import {
@@ -281,7 +281,7 @@ function errorOf(
         said,
       );
     }
-    const problem = quoteWords(words, redactor);
+    const problem = redactor.quote(words);
     return vaultError("VAULT_RPC_ERROR", { ...facts, problem }, said);
   };
 }
@@ -380,7 +380,7 @@ function describeWay(
       const problem = text
         .replace("{host}", redactor.hide(hostOf(links)))
         .replace("{found}", matched[1] ?? "");
-      const words = quoteWords(wordsInBody, redactor);
+      const words = redactor.quote(wordsInBody);
       return {
         problem: `${problem}${words === "" ? "" : ` (${words})`}`,
         remedy:
@@ -394,13 +394,8 @@ function describeWay(
 
 function describeUnreadable(text: string, redactor: Redactor): string {
   return /^\s*[[{]/u.test(text)
-    ? `the answer was ${quoteWords(text, redactor)}`
+    ? `the answer was ${redactor.quote(text)}`
     : "the answer is not JSON; the URL may lead or redirect to a web page";
-}
-
-/** Some nodes repeat the URL's path, with the key in it. */
-function quoteWords(words: string, redactor: Redactor): string {
-  return quoteForeignText(redactSecrets(redactor.hide(words)));
 }
 
 /**

@@ -8,7 +8,7 @@ import { classify } from "./errors.js";
 import type { Failure, Source } from "./errors.js";
 import { BLOCK_METHOD, KnownBlocks, blockNotFound } from "./block-id.js";
 import { ResponseParser } from "./response-parser.js";
-import { Attempts, usualRetries, waitAfter } from "./retry.js";
+import { usualRetries, waitAfter } from "./retry.js";
 import type { RetryEvent, RetryPolicy } from "./retry.js";
 import type { RevertReason } from "./revert-reason.js";
 import { firstAborted, isAbortOf, orAbort, pause } from "./signals.js";
@@ -126,7 +126,7 @@ interface RequestGroup {
    * The failure of a request that was retried until the deadline. Later requests throw it,
    * too: a snapshot makes others after it, and a timeout would hide the node's words.
    */
-  failureAtDeadline?: VaultError;
+  failureAtDeadline?: VaultError | undefined;
 }
 
 /**
@@ -242,73 +242,72 @@ export class RpcClient {
       }
       return executed;
     }
-    const { deadlines, signals } = this.group;
+    const { node, policy } = this;
+    const { deadlines, signals, listeners } = this.group;
     const own = new AbortController();
-    const limits = [
-      ...(deadlines.length === 0 ? [own.signal] : deadlines),
-      ...signals,
-    ];
     // Not AbortSignal.timeout(), which would stay for as long after each request.
     const timer = setTimeout(() => {
       own.abort();
     }, DEFAULT_TIMEOUT_MS);
-    const attempts = new Attempts(this.policy);
+    const ends = [
+      ...(deadlines.length === 0 ? [own.signal] : deadlines),
+      ...signals,
+    ];
+    const begunAt = performance.now();
+    // Counted apart: a node that limited the rate for long may still fail in passing.
+    const failures = { rateLimited: 0, transient: 0 };
+    let sent = 0;
+    let failed: Failure | undefined;
+    let failing: VaultError | undefined;
+    const errorOf = (failure: Failure): VaultError => {
+      const seconds = Math.round((performance.now() - begunAt) / 1_000);
+      return failure.toError(
+        method,
+        sent > 1 ? { attempts: sent, seconds } : undefined,
+      );
+    };
+    // All in one turn. A request that hangs gives its turn to another at the deadline.
+    const sendInTurn = async (over: Promise<never>): Promise<Executed> => {
+      for (;;) {
+        // One that waited for its turn for too long is not sent.
+        firstAborted(ends)?.throwIfAborted();
+        sent += 1;
+        const outcome = await Promise.race([this.#send(method, params), over]);
+        const isFailed = "kind" in outcome;
+        node.adapt(isFailed && outcome.retry === "rateLimited");
+        if (!isFailed) {
+          return outcome;
+        }
+        failed = outcome;
+        const { retry: reason, retryAfterMs } = outcome;
+        if (reason === undefined || (failures[reason] += 1) >= policy[reason]) {
+          throw errorOf(outcome);
+        }
+        failing = outcome.toError(method);
+        node.failing = failing;
+        const { shortMessage: problem } = failing;
+        for (const listener of listeners) {
+          listener({ method, reason, problem, attempt: sent });
+        }
+        await pause(waitAfter(sent, retryAfterMs), ...ends);
+      }
+    };
     try {
       return await orAbort(
-        async (over) =>
-          await this.node.turns(
-            async () =>
-              await this.#repeat(method, params, attempts, limits, over),
-          ),
-        ...limits,
+        async (over) => await node.turns(async () => await sendInTurn(over)),
+        ...ends,
       );
     } catch (error) {
-      if (isAbortOf(signals, error) || !isAbortOf(limits, error)) {
+      if (isAbortOf(signals, error) || !isAbortOf(ends, error)) {
         throw error;
       }
-      throw this.#atDeadline(method, attempts);
+      throw this.#atDeadline(
+        method,
+        failed === undefined ? undefined : errorOf(failed),
+      );
     } finally {
       clearTimeout(timer);
-    }
-  }
-
-  /** Sends until the node answers, or until the failure is final. */
-  async #repeat(
-    method: string,
-    params: readonly unknown[],
-    attempts: Attempts,
-    limits: readonly AbortSignal[],
-    over: Promise<never>,
-  ): Promise<Executed> {
-    const { node, group } = this;
-    let failure: VaultError | undefined;
-    try {
-      for (;;) {
-        // A request that waited for too long is not sent.
-        firstAborted(limits)?.throwIfAborted();
-        attempts.count += 1;
-        // One that hangs gives its turn to another.
-        const executed = await Promise.race([this.#send(method, params), over]);
-        if (!("kind" in executed)) {
-          node.adapt(false);
-          return executed;
-        }
-        node.adapt(executed.retry === "rateLimited");
-        if (!attempts.mayRetryAfter(executed)) {
-          throw executed.toError(method, attempts.details());
-        }
-        const { count } = attempts;
-        const { retry: reason, retryAfterMs } = executed;
-        failure = executed.toError(method);
-        node.failing = failure;
-        const { shortMessage: problem } = failure;
-        for (const listener of group.listeners) {
-          listener({ method, reason, problem, attempt: count });
-        }
-        await pause(waitAfter(count, retryAfterMs), ...limits);
-      }
-    } finally {
-      if (node.failing === failure) {
+      if (node.failing === failing) {
         node.failing = undefined;
       }
     }
@@ -348,13 +347,10 @@ export class RpcClient {
       : { result };
   }
 
-  /** An earlier failure explains more than a timeout. */
-  #atDeadline(method: string, attempts?: Attempts): VaultError {
+  /** @param failure An earlier failure explains more than a timeout. */
+  #atDeadline(method: string, failure?: VaultError): VaultError {
     const { network, group, node } = this;
-    if (attempts?.failed !== undefined) {
-      const { failed } = attempts;
-      group.failureAtDeadline ??= failed.toError(method, attempts.details());
-    }
+    group.failureAtDeadline ??= failure;
     return (
       group.failureAtDeadline ??
       node.failing ??

@@ -11,16 +11,14 @@ export async function orAbort<T>(
   work: Promise<T> | ((over: Promise<never>) => Promise<T>),
   ...signals: readonly AbortSignal[]
 ): Promise<T> {
-  // `addAbortListener` takes several times as long, and each read has two.
   let end = (): void => undefined;
   const onAbort = (): void => {
     end();
   };
   const over = new Promise<never>((_resolve, reject) => {
     end = () => {
-      const ended = firstAborted(signals);
       // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- as the caller chose it
-      reject(ended?.reason);
+      reject(firstAborted(signals)?.reason);
     };
   });
   for (const signal of signals) {
@@ -29,20 +27,17 @@ export async function orAbort<T>(
   // The timer of AbortSignal.timeout() does not keep the process running.
   const alive = setInterval(() => undefined, 2 ** 30);
   if (firstAborted(signals) !== undefined) {
-    onAbort();
+    end();
   }
   try {
-    return await Promise.race([
-      typeof work === "function" ? work(over) : work,
-      over,
-    ]);
+    const working = typeof work === "function" ? work(over) : work;
+    return await Promise.race([working, over]);
   } finally {
     clearInterval(alive);
     for (const signal of signals) {
       signal.removeEventListener("abort", onAbort);
     }
-    // Node.js links a removed listener to those that were added after it. Once one of a
-    // series is old, all of them stay until V8 collects old objects: without answers.
+    // Node.js keeps removed listeners for long: this one must not keep the answer.
     end = () => undefined;
   }
 }

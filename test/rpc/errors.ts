@@ -52,7 +52,10 @@ class HttpRequestError extends Error {
     super("HTTP request failed.");
   }
 }
+/** The key of the connection, which some nodes repeat. */
+const NODE_KEY = "a1b2c3d4e5f60718293a";
 const source = { network: "testnet", redactor: new Redactor() };
+source.redactor.keep(NODE_KEY);
 const rpcErrorOf = (error: unknown) => toRpcError(error, "eth_call", source);
 
 /** Why a request is repeated, else what ended it. */
@@ -70,7 +73,7 @@ function inWords(error: unknown): string {
 
 describe("failed requests", () => {
   const refused = "the node refused the connection";
-  const withKey = "no project a1b2c3d4e5f60718293a";
+  const withKey = `no project ${NODE_KEY}`;
   const ofWallet = (message: string): object => ({
     ...said(-32_603, message),
     data: said(-32_000, "insufficient funds"),

@@ -4,7 +4,6 @@ import type { HttpNetworkUserConfig } from "hardhat/types/config";
 import type { VaultErrorCode } from "../../src/errors.js";
 import { Redactor } from "../../src/redact.js";
 import { toRpcError } from "../../src/rpc/errors.js";
-import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { connectTo } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
@@ -128,7 +127,7 @@ describe("a request that fails on this side", () => {
     settings: Partial<HttpNetworkUserConfig> = {},
   ): Promise<void> => {
     const ask = async (): Promise<unknown> => {
-      const { provider } = await connectTo(url, settings).catch(
+      const { vault } = await connectTo(url, settings).catch(
         (error: unknown) => {
           // As a task opens it.
           throw toRpcError(error, "it", {
@@ -138,7 +137,7 @@ describe("a request that fails on this side", () => {
           });
         },
       );
-      return await new RpcClient(provider, "live").request("eth_accounts");
+      return await vault.rpc.request("eth_accounts");
     };
     const { message } = await expectVaultError(ask(), code);
     expect(message).to.match(expected).and.contain("live");
