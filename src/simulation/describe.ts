@@ -156,7 +156,7 @@ function notesOnEffects(
   return [
     guard !== undefined &&
       kept.length > 0 &&
-      keepsTokens(vault, guard, kept).shortMessage,
+      keepsTokens(vault, guard, kept).message,
     unread > 0 && `Orders that could not be read: ${unread} of ${all}.`,
     run.failed === undefined &&
       (round === undefined || (earlier === undefined && !round.settled)) &&
