@@ -166,7 +166,8 @@ async function tryCalling(
   at: BlockId,
 ): Promise<Refusal | undefined> {
   const { rpc } = vault;
-  const { gasLimit } = await getBlock(rpc, at);
+  // Hardhat's pending block has no number.
+  const { gasLimit } = await getBlock(rpc, at === "pending" ? "latest" : at);
   const terms = isFailedReading(round) ? {} : { round };
   const route = await findRoute(vault, from, at, terms);
   const reverted = await tryCall(rpc, settlementCall(route), at, gasLimit);

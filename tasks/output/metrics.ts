@@ -1,5 +1,4 @@
 import { isFailedReading } from "../../src/client/failed-reading.js";
-import type { FailedReading } from "../../src/client/failed-reading.js";
 import { toDecimal } from "../../src/protocol/amounts.js";
 import {
   get,
@@ -15,50 +14,33 @@ import type {
 } from "../../src/protocol/index.js";
 import type { KeeperState, VaultState } from "../vault-state.js";
 import { decimalsOf, typedValue } from "./format-value.js";
-import type { TypedValue } from "./format-value.js";
 
 type Labels = Readonly<Record<string, string>>;
 
 /** A value of a metric; every metric is a gauge. */
 interface Sample {
+  /** Without `vault_`. */
   readonly name: string;
   readonly help: string;
-  readonly labels: Labels;
-  /** A decimal number, exact; Prometheus rounds it to 64-bit floating point. */
-  readonly value: string;
+  /** A decimal number, exact: Prometheus rounds it to 64-bit floating point. */
+  readonly value: string | number | boolean;
+  /** Beside those of the vault. */
+  readonly labels?: Labels;
 }
 
 /** The metrics in Prometheus's text format. A failed reading has no sample. */
 export function renderMetrics(states: readonly VaultState[]): string {
-  return render(states.flatMap(samplesOf));
+  return render(
+    states.flatMap((state) => {
+      const { network, chainId } = state.envelope;
+      return within(labelsOf(network, chainId, state.name), samplesOf(state));
+    }),
+  );
 }
 
 /** The metrics if the node does not answer; without a chain id if none is configured. */
 export function renderOutage(...vault: Parameters<typeof labelsOf>): string {
-  return render([up(labelsOf(...vault), false)]);
-}
-
-function render(samples: readonly Sample[]): string {
-  return [...Map.groupBy(samples, ({ name }) => name)]
-    .map(([name, [...group]]) =>
-      [
-        `# HELP ${name} ${escape(group[0]?.help ?? "")}`,
-        `# TYPE ${name} gauge`,
-        ...group.map(({ labels, value }) => {
-          const pairs = Object.entries(labels).map(
-            ([label, text]) => `${label}="${escape(text, '"')}"`,
-          );
-          return `${name}{${pairs.join(",")}} ${value}`;
-        }),
-      ].join("\n"),
-    )
-    .map((group) => `${group}\n`)
-    .join("");
-}
-
-function escape(text: string, quote = ""): string {
-  const escaped = text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");
-  return quote === "" ? escaped : escaped.replaceAll(quote, `\\${quote}`);
+  return render(within(labelsOf(...vault), [up(false)]));
 }
 
 function labelsOf(
@@ -70,44 +52,60 @@ function labelsOf(
   return { network, chain_id: chain, instance: instance ?? "" };
 }
 
-function up(labels: Labels, value: boolean): Sample {
-  const help =
-    "1 if the node answered, and every reading of a configured contract succeeded";
-  return gauge("up", help, labels, value);
+function within(vault: Labels, samples: readonly Sample[]): readonly Sample[] {
+  return samples.map((sample) => ({
+    ...sample,
+    labels: { ...vault, ...sample.labels },
+  }));
 }
 
-function gauge(
-  name: string,
-  help: string,
-  labels: Labels,
-  value: number | boolean,
-): Sample {
-  return { name: `vault_${name}`, help, labels, value: String(Number(value)) };
+function render(samples: readonly Sample[]): string {
+  return [...Map.groupBy(samples, ({ name }) => `vault_${name}`)]
+    .flatMap(([name, group]) => [
+      `# HELP ${name} ${escape(group[0]?.help ?? "")}`,
+      `# TYPE ${name} gauge`,
+      ...group.map(({ labels = {}, value }) => {
+        const pairs = Object.entries(labels).map(
+          ([label, text]) =>
+            `${label}="${escape(text).replaceAll('"', String.raw`\"`)}"`,
+        );
+        const number = typeof value === "boolean" ? Number(value) : value;
+        return `${name}{${pairs.join(",")}} ${number}`;
+      }),
+    ])
+    .map((line) => `${line}\n`)
+    .join("");
+}
+
+function escape(text: string): string {
+  return text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");
+}
+
+function up(value: boolean): Sample {
+  const help =
+    "1 if the node answered, and every reading of a configured contract succeeded";
+  return { name: "up", help, value };
 }
 
 function samplesOf(state: VaultState): readonly Sample[] {
-  const { envelope, readings, keeper, name: instance } = state;
-  const { network, chainId, block } = envelope;
-  const labels = labelsOf(network, chainId, instance);
+  const { readings, isUp } = state;
+  const { number, timestamp } = state.envelope.block;
   return [
-    up(labels, state.isUp),
-    gauge("block_number", "Block of the readings", labels, block.number),
-    gauge(
-      "block_timestamp_seconds",
-      "Time of that block, Unix seconds",
-      labels,
-      block.timestamp,
-    ),
-    ...standaloneQueries.map(({ path }) =>
-      gauge(
-        "reading_up",
-        "1 if the reading succeeded",
-        { ...labels, reading: path.join(".") },
-        !isFailedReading(get(readings, path)),
-      ),
-    ),
-    ...standaloneQueries.flatMap((query) => valuesOf(query, state, labels)),
-    ...samplesOfKeeper(keeper, labels),
+    up(isUp),
+    { name: "block_number", help: "Block of the readings", value: number },
+    {
+      name: "block_timestamp_seconds",
+      help: "Time of that block, Unix seconds",
+      value: timestamp,
+    },
+    ...standaloneQueries.map(({ path }) => ({
+      name: "reading_up",
+      help: "1 if the reading succeeded",
+      labels: { reading: path.join(".") },
+      value: !isFailedReading(get(readings, path)),
+    })),
+    ...standaloneQueries.flatMap((query) => valuesOf(query, state)),
+    ...samplesOfKeeper(state.keeper),
   ];
 }
 
@@ -120,46 +118,38 @@ const writtenBySettlement: ReadonlySet<string> = new Set([
 function valuesOf(
   query: Query,
   { readings, settings }: VaultState,
-  labels: Labels,
 ): readonly Sample[] {
   const { round } = readings;
   const isOpen = isFailedReading(round) || !round.settled;
-  return isFailedReading(get(readings, query.path))
-    ? []
-    : placesOf(query).flatMap(({ path, field }) => {
-        const found = typedValue(field, get(readings, path));
-        return (isOpen && writtenBySettlement.has(field.name)) ||
-          (found.type !== "uint256" && found.type !== "bool")
-          ? []
-          : sampleOf(query, field, found, settings, labels);
-      });
-}
-
-function sampleOf(
-  { operation, path: [key, variant] }: Query,
-  field: Field,
-  found: TypedValue & { readonly type: "uint256" | "bool" },
-  settings: DisplaySettings,
-  labels: Labels,
-): Sample {
-  const { title, outputs, inputs, targetName } = operationEntry(operation);
-  const isOnly = outputs.length === 1;
-  const place = isOnly ? key : `${key}_${field.name}`;
-  const { suffix, meaning, decimals } = scaleOf(field, settings);
-  const name = toSnakeCase(
-    field.unit === "timestamp" ? place.replace(/Time$/u, "") : place,
+  const [key, variant] = query.path;
+  const { title, outputs, inputs, targetName } = operationEntry(
+    query.operation,
   );
-  const help = isOnly ? title : `${title}: ${field.label}`;
   const which = targetName ?? inputs[0]?.name;
-  return {
-    name: `vault_${name}${suffix}`,
-    help: `${help}, ${meaning}`,
-    labels:
-      variant === undefined || which === undefined
-        ? labels
-        : { ...labels, [toSnakeCase(which)]: variant },
-    value: toDecimal(BigInt(found.value), decimals),
-  };
+  if (isFailedReading(get(readings, query.path))) {
+    return [];
+  }
+  return placesOf(query).flatMap(({ path, field }) => {
+    const { type, value } = typedValue(field, get(readings, path));
+    if (
+      (isOpen && writtenBySettlement.has(field.name)) ||
+      (type !== "uint256" && type !== "bool")
+    ) {
+      return [];
+    }
+    const isOnly = outputs.length === 1;
+    const place = isOnly ? key : `${key}_${field.name}`;
+    const { suffix, meaning, decimals } = scaleOf(field, settings);
+    const name =
+      field.unit === "timestamp" ? place.replace(/Time$/u, "") : place;
+    return {
+      name: toSnakeCase(name) + suffix,
+      help: `${isOnly ? title : `${title}: ${field.label}`}, ${meaning}`,
+      value: toDecimal(BigInt(value), decimals),
+      ...(variant !== undefined &&
+        which !== undefined && { labels: { [toSnakeCase(which)]: variant } }),
+    };
+  });
 }
 
 /** The unit in a metric's name: another scale has another name. */
@@ -202,56 +192,44 @@ function scaleOf(
   }
 }
 
-function samplesOfKeeper(
-  {
-    expired,
-    secondsToEnd,
-    canBeSettled,
-    code,
-    openSettlement: open,
-  }: KeeperState,
-  labels: Labels,
-): readonly Sample[] {
-  const known = (
-    name: string,
-    help: string,
-    value: number | boolean | null | FailedReading,
-  ): readonly Sample[] =>
-    value === null || isFailedReading(value)
-      ? []
-      : [gauge(name, help, labels, value)];
-  return [
-    ...known("round_expired", "1 if the round has ended", expired),
-    ...known(
+function samplesOfKeeper({
+  expired,
+  secondsToEnd,
+  canBeSettled,
+  code,
+  openSettlement: open,
+}: KeeperState): readonly Sample[] {
+  const isOpen = isFailedReading(open) ? null : open !== null;
+  const since = isFailedReading(open) ? null : (open?.since ?? null);
+  const all = [
+    ["round_expired", "1 if the round has ended", expired],
+    [
       "round_remaining_seconds",
       "Seconds to the round's end, negative after it",
       secondsToEnd,
-    ),
-    ...known(
+    ],
+    [
       "can_be_settled",
       "1 if the next unattended run would settle the round, once it has ended",
-      canBeSettled,
-    ),
-    ...(code === null
-      ? []
-      : [
-          gauge(
-            "settlement_obstacle",
-            "1 for the code of what keeps the next unattended run from settling",
-            { ...labels, code },
-            1,
-          ),
-        ]),
-    ...known(
-      "settlement_open",
-      "1 if a settlement is under way",
-      isFailedReading(open) ? open : open !== null,
-    ),
-    ...known(
+      isFailedReading(canBeSettled) ? null : canBeSettled,
+    ],
+    ["settlement_open", "1 if a settlement is under way", isOpen],
+    [
       "settlement_open_since_timestamp_seconds",
       "Time at which the settlement under way began, Unix seconds",
-      isFailedReading(open) || open === null ? null : open.since,
+      since,
+    ],
+  ] as const;
+  const obstacle = {
+    name: "settlement_obstacle",
+    help: "1 for the code of what keeps the next unattended run from settling",
+    value: 1,
+  };
+  return [
+    ...all.flatMap(([name, help, value]) =>
+      value === null ? [] : { name, help, value },
     ),
+    ...(code === null ? [] : [{ ...obstacle, labels: { code } }]),
   ];
 }
 

@@ -202,6 +202,11 @@ describe("vault status", () => {
   it("status on a development node, at a block before the round's end with the next one past it, is expired and can be settled at once", async () => {
     const { chain } = keeper;
     chain.makeDevelopmentNode();
+    // As that of Hardhat, its pending block has no number.
+    chain.on("eth_getBlockByNumber", async ([at], answer) => ({
+      ...fieldsOf(await answer()),
+      ...(at === "pending" && { number: null, hash: null }),
+    }));
     const end = HEAD_TIME + 1;
     chain.rounds = chain.rounds.map((round) => ({
       ...round,
