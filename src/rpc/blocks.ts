@@ -129,34 +129,23 @@ export async function getGenesisHash(rpc: RpcClient): Promise<string> {
 export async function getNextBlock(
   rpc: RpcClient,
 ): Promise<{ latest: Block; next: NextBlock }> {
-  const { latest, made } = await readNext(rpc);
-  const { hash: _, ...gas } = latest;
-  return { latest, next: { ...gas, number: latest.number + 1, ...made } };
-}
-
-type MadeNext = Pick<NextBlock, "timestamp"> &
-  Partial<Pick<NextBlock, "baseFeePerGas">>;
-
-async function readNext(
-  rpc: RpcClient,
-): Promise<{ latest: Block; made: MadeNext }> {
   const [latest, pending] = await Promise.all([
     getBlock(rpc),
     // The pending block is optional.
     findBlock(rpc, "pending").catch(fallbackTo<FoundBlock>({})),
   ]);
-  const now = Math.floor(Date.now() / 1_000);
+  const { hash: _, ...gas } = latest;
   const made = pendingAfter(latest, pending, rpc.parser(BLOCK_METHOD)) ?? {
-    timestamp: Math.max(latest.timestamp + 1, now),
+    timestamp: Math.max(latest.timestamp + 1, Math.floor(Date.now() / 1_000)),
   };
-  return { latest, made };
+  return { latest, next: { ...gas, number: latest.number + 1, ...made } };
 }
 
 function pendingAfter(
   latest: BlockInfo,
   pending: FoundBlock,
   read: ResponseParser,
-): MadeNext | undefined {
+): Pick<NextBlock, "timestamp" | "baseFeePerGas"> | undefined {
   const { number, timestamp, stateRoot } = pending;
   try {
     // Nodes of some rollups, and Geth if it makes no blocks, return their newest
