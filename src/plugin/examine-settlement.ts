@@ -3,7 +3,12 @@ import { ZeroAddress } from "ethers";
 import type { HttpNetworkConfig } from "hardhat/types/config";
 
 import { failedReading, isNotConfigured } from "../client/failed-reading.js";
-import { VaultError, fallbackTo, refusesSettlement } from "../errors.js";
+import {
+  VaultError,
+  fallbackTo,
+  refusesSettlement,
+  vaultError,
+} from "../errors.js";
 import type { VaultErrorCode } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { formatNative } from "../protocol/amounts.js";
@@ -35,7 +40,7 @@ import type { ChosenNextBlock } from "../settlement-call/next-block.js";
 import type { Simulated } from "../simulation/simulate.js";
 import { escapeUntrusted } from "../escape.js";
 import { asRecord, listOf } from "../json.js";
-import { check, fail, failed, ok, warn } from "./check.js";
+import { check, fail, failed, findingOf, ok, warn } from "./check.js";
 import type { Check, Finding } from "./check.js";
 
 /** Supposed gas of a settlement that cannot be estimated now. */
@@ -173,9 +178,20 @@ async function examineNextRun(
   if (canBeSettled === true) {
     // A node without state overrides shows it by a simulation, if at all.
     const simulated = await attempt.simulated;
-    return simulated?.simulation.status === "not-settled"
-      ? fail(`${as} leaves the round open`, SETTLEMENT_FIX)
-      : ok(`${as} settles the round`);
+    if (simulated?.simulation.status !== "not-settled") {
+      return ok(`${as} settles the round`);
+    }
+    const [contract, factory] = await Promise.all([
+      vault.addressOf("vault"),
+      vault.addressOf("vaultFactory"),
+    ]);
+    return findingOf(
+      vaultError("VAULT_WOULD_NOT_SETTLE", {
+        network: vault.networkName,
+        contract: contract.source,
+        factory: factory.source,
+      }),
+    );
   }
   if (code === null) {
     return ok("the round is settled: a settlement cannot be tried now");

@@ -235,7 +235,7 @@ describe("what doctor finds out of a signer", () => {
         node.effect = (round) => round;
       },
       {},
-      ...(["fail", /leaves the round open/u] as const),
+      ...(["fail", /the round is not settled by it/u] as const),
     ],
   ] as const) {
     it(`examineSigner() finds the settlement ${status} if ${title}`, async () => {
