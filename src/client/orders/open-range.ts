@@ -1,5 +1,6 @@
 import { MaxUint256 } from "ethers";
 
+import type { VaultError } from "../../errors.js";
 import { asRecord } from "../../json.js";
 import { isFailed } from "./order-reader.js";
 import type { Failed, Found, OrderReader } from "./order-reader.js";
@@ -20,6 +21,11 @@ export class OpenRange {
   public length = 0;
   /** Set by a run of ids that fail, or by a longer one of ids that are no orders. */
   public isOver = false;
+  /**
+   * Set with it if the end is not known: by the first error if no id is answered, since a
+   * contract that refuses to be read may have orders, and by an error of the node.
+   */
+  public error: VaultError | undefined;
   #isAnswered = false;
   #unknown = 0;
   /** The ids read last, if they failed. What is behind them shows what they are. */
@@ -31,11 +37,7 @@ export class OpenRange {
     private readonly first: bigint,
   ) {}
 
-  /**
-   * @param found The next ids.
-   * @throws The first error if no id is answered: a contract that refuses to be read may
-   * have orders.
-   */
+  /** @param found The next ids. */
   public async add(found: Iterable<Found>): Promise<readonly ListedOrder[]> {
     const listed: ListedOrder[] = [];
     for (const order of found) {
@@ -91,12 +93,19 @@ export class OpenRange {
   /** The ids at the end that fail otherwise than the last one: too large an order. */
   #takeLast(): readonly FailedOrder[] {
     const [first] = this.#failed;
+    const end = this.#failed.at(-1);
     const { kind } = asRecord(first?.error.cause);
-    // An empty array has an invalid opcode for each id.
-    if (first !== undefined && !this.#isAnswered && kind !== "invalid-opcode") {
-      throw first.error;
+    if (end?.error.kind === "rpc") {
+      // The node refuses them: no answer of the contract ends the list.
+      this.error = end.error;
+    } else if (!this.#isAnswered && kind !== "invalid-opcode") {
+      // An empty array has an invalid opcode for each id.
+      this.error = first?.error;
     }
-    const last = reasonOf(this.#failed.at(-1));
+    if (this.error !== undefined) {
+      return [];
+    }
+    const last = reasonOf(end);
     return this.#failed
       .filter((order) => order !== undefined)
       .filter((order) => reasonOf(order) !== last);

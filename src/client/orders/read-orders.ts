@@ -174,6 +174,9 @@ async function* untilEnd(
     const orders = await range.add(chunk.orders);
     const { length } = range;
     yield { orders, progress: { done: length, total: length } };
+    if (range.error !== undefined) {
+      throw range.error;
+    }
     if (range.isOver) {
       return;
     }

@@ -3,14 +3,18 @@ import { expect } from "chai";
 import { encodeRevertData } from "../../../src/mocks/index.js";
 import { expectVaultError } from "../../helpers/assertions.js";
 import { speedUpTime } from "../../helpers/deadlines.js";
+import { fieldsOf } from "../../helpers/fields.js";
 import {
   book,
   empty,
+  failure,
+  idOf,
   nodeOf,
   outlineOf,
   present,
   range,
   refusal,
+  scan,
 } from "../../helpers/order-book.js";
 import type { ContractAnswer } from "../../helpers/scripted-contracts.js";
 
@@ -96,6 +100,24 @@ describe("client - the end of orders() without a last id", () => {
       });
     }
   }
+
+  it("orders() throws what the node says if it refuses sixteen orders in a row, and does not take that for the end", async () => {
+    const node = nodeOf(book(among(...range(0, 30))));
+    node.overrides = false;
+    node.on("eth_call", async ([call], answer) => {
+      if (idOf(fieldsOf(call)["data"]) > 4n) {
+        throw failure("this state is too expensive", -32_000);
+      }
+      return await answer();
+    });
+    const listed: bigint[] = [];
+    await expectVaultError(async () => {
+      for await (const { orderID } of scan(node)) {
+        listed.push(orderID);
+      }
+    }, "VAULT_RPC_ERROR");
+    expect(listed).to.deep.equal([0n, 1n, 2n, 3n, 4n]);
+  });
 
   for (const [title, answers, code, reason] of [
     [
