@@ -1,3 +1,4 @@
+import { kebabToCamelCase } from "@nomicfoundation/hardhat-utils/string";
 import { expect } from "chai";
 import { TaskDefinitionType } from "hardhat/types/tasks";
 import { HardhatPluginError } from "hardhat/plugins";
@@ -69,6 +70,8 @@ describe("errors", () => {
     const onlyIn: Readonly<Record<string, string>> = {
       VAULT_NO_TERMINAL: "settle",
       VAULT_WOULD_NOT_SETTLE: "settle",
+      VAULT_FEE_LIMIT_NEEDED: "settle",
+      VAULT_REVERTED_BEFORE: "settle",
       VAULT_GUARD_KEEPS_TOKENS: "settle",
       VAULT_TOKENS_NOT_KNOWN: "settle",
       VAULT_TOKEN_DECIMALS_NOT_CONFIGURED: "margins",
@@ -89,8 +92,8 @@ describe("errors", () => {
         ...[...commands].map(([, name, rest]) => [name, rest]),
       ]) {
         const known = [...(optionsOf.get(task) ?? []), "network"];
-        for (const [, option] of options.matchAll(/(?<!\{)--([a-z]+)/gu)) {
-          expect(known, code).to.include(option);
+        for (const [, option] of options.matchAll(/(?<!\{)--([a-z-]+)/gu)) {
+          expect(known, code).to.include(kebabToCamelCase(option ?? ""));
         }
       }
     }
