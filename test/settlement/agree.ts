@@ -299,6 +299,35 @@ describe("settleAll, after a question that took long", () => {
     expect([maxFeePerGas, maxPriorityFeePerGas]).to.deep.equal([15n, 8n]);
   });
 
+  it("signs no more than it showed if gas and price rose within that", async () => {
+    const simulateAt = (gasUsed: string) => (): void => {
+      keeper.chain.on("eth_simulateV1", async (_, answer) => {
+        const text = JSON.stringify(await answer());
+        return JSON.parse(
+          text.replaceAll(/"gasUsed":"[^"]+"/gu, `"gasUsed":"${gasUsed}"`),
+        ) as unknown;
+      });
+    };
+    simulateAt("0x10000")();
+    const thought = (): void => {
+      simulateAt("0x12000")();
+      suggest("0x5")();
+    };
+    const { status } = await keeper.settle(afterThinking(thought));
+    expect(status).to.equal("settled");
+    const send = keeper.chain.asked.find(({ method }) =>
+      SENDS.includes(method),
+    );
+    const { gasLimit, maxFeePerGas } = Transaction.from(
+      String(send?.params[0]),
+    );
+    expect(shown).to.have.length(1);
+    const [{ gas, maxCost } = { gas: null, maxCost: null }] = shown;
+    expect(gasLimit > (gas ?? gasLimit), "more gas is needed").to.equal(true);
+    const most = gasLimit * (maxFeePerGas ?? 0n);
+    expect(most <= (maxCost ?? 0n), `${most} of ${maxCost}`).to.equal(true);
+  });
+
   itSettles(keeper, [
     {
       title:

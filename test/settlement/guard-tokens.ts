@@ -4,6 +4,11 @@ import type { Contract } from "ethers";
 
 import type { Settlement } from "../../src/types.js";
 import { deployTestGuard } from "../helpers/guard.js";
+import { parseAddress } from "../../src/client/inputs.js";
+import { parseGuarded } from "../../src/guard/round-guard.js";
+import { fieldsOf } from "../helpers/fields.js";
+import { hreOnLive } from "../helpers/hre.js";
+import { runTyped } from "../helpers/run-vault-task.js";
 import { startKeeper } from "../helpers/keeper-on-node.js";
 import type { KeeperWithNode } from "../helpers/keeper-on-node.js";
 import { deploy, deploySettlingVault } from "../helpers/settling-vaults.js";
@@ -110,6 +115,25 @@ describe("the tokens that a vault pays through a guard", () => {
     await setReward(token, REWARD, true);
     await expectRefused(await settle(), token);
     await expectForwarded(await settle([await token.getAddress()]), token);
+  });
+
+  it("settle --calldata --tokens has the tokens in the call", async () => {
+    const { contracts, token, setReward } = await open();
+    await setReward(token);
+    const hre = await hreOnLive(keeper.node.url, {
+      vault: { contracts, guard },
+    });
+    const paid = await token.getAddress();
+    const { stdout } = await runTyped(
+      hre,
+      `settle --calldata --tokens ${paid}`,
+    );
+    const data = String(fieldsOf(JSON.parse(stdout))["data"]);
+    const { guard: call } =
+      parseGuarded(parseAddress(guard, "guard"), data) ?? {};
+    expect(call?.tokens).to.deep.equal([paid]);
+    const unnamed = await runTyped(hre, "settle --calldata --json");
+    expect(unnamed.stdout).to.include("VAULT_GUARD_KEEPS_TOKENS");
   });
 
   it("settleAll tells of native currency that the code of the settler sends back to the guard", async () => {

@@ -72,6 +72,19 @@ describe("vault deploy-guard", () => {
     });
   }
 
+  it("deploy-guard --from deploys by that account, and for it", async () => {
+    const from = addressAt(2);
+    const { guard } = await deployed(`--from ${from} --yes`, {
+      accounts: [KEY, devKey(2)],
+    });
+    expect(guard).to.include({ address: guardAddressOf(from), settler: from });
+    const params = [guard["hash"]];
+    const sent = await fetchProvider(anvil.url).request({
+      ...{ method: "eth_getTransactionByHash", params },
+    });
+    expect(fieldsOf(sent)["from"]).to.equal(from.toLowerCase());
+  });
+
   it("deploy-guard without --yes sends nothing if there is no terminal to ask on", async () => {
     const settler = addressAt(5);
     const { guard, stderr, exitCode } = await deployed(`--settler ${settler}`);

@@ -34,6 +34,18 @@ describe("vault orders", () => {
     });
   }
 
+  it("orders --from reads as that account, which mock fail --from names", async () => {
+    await tasks.run(`mock fail getOrderInfo closed --from ${THIRD}`);
+    const failuresOf = async (options: string, exitCode = 0): Promise<number> =>
+      listOf(
+        (await tasks.documentOf(`orders --ids 1-3 ${options}`, exitCode))[
+          "orders"
+        ],
+      ).filter((order) => "error" in fieldsOf(order)).length;
+    expect(await failuresOf(`--from ${THIRD}`, 1)).to.equal(3);
+    expect(await failuresOf("")).to.equal(0);
+  });
+
   for (const [ids, isSearch] of [
     ["--ids 2-", true],
     ["--ids 1-3", false],
