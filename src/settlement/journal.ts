@@ -215,7 +215,7 @@ export class Journal {
   public async abandon(entry: JournalEntry): Promise<void> {
     const present = await this.#merge(entry);
     if (this.isKept && present !== undefined && present.resumed !== true) {
-      await rm(path.join(this.projectRoot, this.file), { force: true });
+      await rm(path.join(this.projectRoot, this.file)).catch(this.#notWritten);
     }
   }
 

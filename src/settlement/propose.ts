@@ -217,6 +217,8 @@ export async function trySimulation(
     isUnavailable(error) ||
     error.code === "VAULT_FORK_NETWORK_TAKEN" ||
     error.code === "VAULT_FORK_REORGED" ||
+    // A node behind the same URL may be behind.
+    error.code === "VAULT_BLOCK_NOT_FOUND" ||
     isNodeRefusal(error);
   return (
     (await simulateWith("simulateV1").catch(

@@ -303,9 +303,10 @@ describe("settleAll, after a question that took long", () => {
     const simulateAt = (gasUsed: string) => (): void => {
       keeper.chain.on("eth_simulateV1", async (_, answer) => {
         const text = JSON.stringify(await answer());
-        return JSON.parse(
+        const changed: unknown = JSON.parse(
           text.replaceAll(/"gasUsed":"[^"]+"/gu, `"gasUsed":"${gasUsed}"`),
-        ) as unknown;
+        );
+        return changed;
       });
     };
     simulateAt("0x10000")();
