@@ -55,6 +55,78 @@ const safeToResend =
 /** Refusals within this time are of requests that were sent together, and count once. */
 const SLOWED_AGAIN_MS = 200;
 
+/** Turns of the requests to a node, of which fewer are sent at a time if it limits the rate. */
+class Turns {
+  #most = MAX_CONCURRENCY;
+  #underWay = 0;
+  #answeredInARow = 0;
+  #slowedAt = -Infinity;
+  /** Those that were sent before come first. */
+  readonly #again: Array<() => void> = [];
+  readonly #waiting: Array<() => void> = [];
+
+  /** A request keeps its turn while it is retried: others wait before they are sent. */
+  public async take<T>(work: () => Promise<T>): Promise<T> {
+    await this.#begin(this.#waiting);
+    try {
+      return await work();
+    } finally {
+      this.#end();
+    }
+  }
+
+  /** Before a retry: gives back a turn too many, and waits for the next. */
+  public async keep(): Promise<void> {
+    if (this.#underWay > this.#most) {
+      this.#underWay -= 1;
+      await this.#begin(this.#again);
+    }
+  }
+
+  /** As TCP does: half as many after a refusal, one more after four times as many answers. */
+  public adapt(isRateLimited: boolean): void {
+    if (isRateLimited) {
+      this.#answeredInARow = 0;
+      const now = performance.now();
+      if (now - this.#slowedAt > SLOWED_AGAIN_MS) {
+        this.#slowedAt = now;
+        this.#most = Math.max(1, this.#most >> 1);
+      }
+      return;
+    }
+    this.#answeredInARow += 1;
+    if (
+      this.#most < MAX_CONCURRENCY &&
+      this.#answeredInARow >= 4 * this.#most
+    ) {
+      this.#answeredInARow = 0;
+      this.#most += 1;
+    }
+  }
+
+  async #begin(queue: Array<() => void>): Promise<void> {
+    if (this.#underWay < this.#most) {
+      this.#underWay += 1;
+      return;
+    }
+    await new Promise<void>((resolve) => {
+      queue.push(resolve);
+    });
+  }
+
+  #end(): void {
+    this.#underWay -= 1;
+    while (this.#underWay < this.#most) {
+      const next = this.#again.shift() ?? this.#waiting.shift();
+      if (next === undefined) {
+        return;
+      }
+      this.#underWay += 1;
+      next();
+    }
+  }
+}
+
 /** State of a node, shared by all clients of a connection. */
 export class KnownNode {
   public readonly blocks = new KnownBlocks();
@@ -74,10 +146,7 @@ export class KnownNode {
    * meanwhile, such as a lookup of an address, has it as its reason.
    */
   public failing: VaultError | undefined;
-  /** A request keeps its turn while it is retried: others wait before they are sent. */
-  public readonly turns = pLimit(MAX_CONCURRENCY);
-  #answeredInARow = 0;
-  #slowedAt = -Infinity;
+  public readonly turns = new Turns();
 
   /**
    * @param redactor Knows the secrets of the connection.
@@ -87,31 +156,6 @@ export class KnownNode {
     public readonly redactor = new Redactor(),
     public readonly isBehindHardhat = false,
   ) {}
-
-  /**
-   * Makes fewer requests at a time to a node that limits the rate, as TCP does: half as
-   * many after a refusal, one more after four times as many answers.
-   */
-  public adapt(isRateLimited: boolean): void {
-    const { turns } = this;
-    if (isRateLimited) {
-      this.#answeredInARow = 0;
-      const now = performance.now();
-      if (now - this.#slowedAt > SLOWED_AGAIN_MS) {
-        this.#slowedAt = now;
-        turns.concurrency = Math.max(1, turns.concurrency >> 1);
-      }
-      return;
-    }
-    this.#answeredInARow += 1;
-    if (
-      turns.concurrency < MAX_CONCURRENCY &&
-      this.#answeredInARow >= 4 * turns.concurrency
-    ) {
-      this.#answeredInARow = 0;
-      turns.concurrency += 1;
-    }
-  }
 }
 
 /** State that the requests of one group share. */
@@ -274,7 +318,7 @@ export class RpcClient {
         sent += 1;
         const outcome = await Promise.race([this.#send(method, params), over]);
         const isFailed = "kind" in outcome;
-        node.adapt(isFailed && outcome.retry === "rateLimited");
+        node.turns.adapt(isFailed && outcome.retry === "rateLimited");
         if (!isFailed) {
           return outcome;
         }
@@ -290,11 +334,13 @@ export class RpcClient {
           listener({ method, reason, problem, attempt: sent });
         }
         await pause(waitAfter(sent, retryAfterMs), ...ends);
+        await node.turns.keep();
       }
     };
     try {
       return await orAbort(
-        async (over) => await node.turns(async () => await sendInTurn(over)),
+        async (over) =>
+          await node.turns.take(async () => await sendInTurn(over)),
         ...ends,
       );
     } catch (error) {

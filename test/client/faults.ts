@@ -111,11 +111,8 @@ describe("reads under faults", () => {
       const allowed = outcomes[kind];
       const isRight = outcome === right || allowed?.includes(outcome) === true;
       const isHit = server.unused.length === 0;
-      // Hardhat's provider has one request a connection, and looks at no id.
       const isRetried =
-        allowed !== undefined ||
-        kind === "wrong id" ||
-        server.requests.length > requests.length;
+        allowed !== undefined || server.requests.length > requests.length;
       // A busy machine may not get to the fault in a short time.
       if (!isRight || !isRetried || !(isHit || isSlow)) {
         const what = `${name}, ${kind} at ${inspect(key)}`;

@@ -435,8 +435,15 @@ describe("a client that retries requests", () => {
   }
 });
 
-/** A node that answers so many requests a second, and refuses all others with a code. */
-function limitedTo(perSecond: number): RecordingNode & { refusals: number } {
+/**
+ * A node that answers so many requests a second, and refuses all others with a code.
+ *
+ * @param countsRefusals True if what it refuses counts against the rate, too.
+ */
+function limitedTo(
+  perSecond: number,
+  countsRefusals = false,
+): RecordingNode & { refusals: number } {
   let answered: number[] = [];
   const node = Object.assign(
     recording(() => {
@@ -444,6 +451,9 @@ function limitedTo(perSecond: number): RecordingNode & { refusals: number } {
       answered = answered.filter((time) => now - time < 1_000);
       if (answered.length >= perSecond) {
         node.refusals += 1;
+        if (countsRefusals) {
+          answered.push(now);
+        }
         return Object.assign(new Error("limit exceeded"), { code: -32_005 });
       }
       answered.push(now);
@@ -467,6 +477,18 @@ describe("a client whose node limits the rate of requests", () => {
       new Set(["0x1"]),
     );
     expect(node.refusals).to.be.below(300);
+  });
+
+  it("gets every answer of 100 requests at a time from a node that takes two a second, and to which refusals count", async () => {
+    const node = limitedTo(2, true);
+    const requests = Array.from(
+      { length: 100 },
+      async () => await node.rpc.request("eth_getBalance"),
+    );
+    expect(new Set(await Promise.all(requests))).to.deep.equal(
+      new Set(["0x1"]),
+    );
+    expect(node.refusals).to.be.below(500);
   });
 
   it("makes as many requests at a time as before once the node takes them again", async () => {
