@@ -1,4 +1,5 @@
 import { max, min } from "@nomicfoundation/hardhat-utils/bigint";
+import { toQuantity } from "ethers";
 import type { NetworkConfig } from "hardhat/types/config";
 
 import { fallbackTo, vaultError } from "../errors.js";
@@ -175,6 +176,7 @@ export async function resolveGas(
   call: CallRequest,
   { gasLimit: blockGasLimit }: Pick<Block, "gasLimit">,
   simulated?: SimulatedGas,
+  gasPrice?: bigint,
 ): Promise<Gas | Reverted> {
   if (gas !== "auto") {
     return { gas };
@@ -183,19 +185,34 @@ export async function resolveGas(
   const limit = (blockGasLimit * 95n) / 100n;
   let expected = simulated;
   if (expected === undefined || gasMultiplier !== 1) {
-    const estimate = await estimateGas(rpc, call);
+    const estimate = await estimateAtPrice(rpc, call, gasPrice);
     if ("reverted" in estimate) {
       return estimate;
     }
     if (gasMultiplier !== 1) {
-      const multiplied = BigInt(
-        Math.floor(Number(estimate.gas) * gasMultiplier),
-      );
+      const needed = max(estimate.gas, simulated?.needed ?? 0n);
+      const multiplied = BigInt(Math.floor(Number(needed) * gasMultiplier));
       return { gas: multiplied > limit ? limit - 1n : multiplied };
     }
     expected = { used: estimate.gas, needed: estimate.gas };
   }
   return { gas: withMargin(expected, blockGasLimit) };
+}
+
+/** A contract may do something else if somebody pays for gas; a poor account may not pay. */
+async function estimateAtPrice(
+  rpc: RpcClient,
+  call: CallRequest,
+  gasPrice: bigint | undefined,
+): Promise<Gas | Reverted> {
+  const priced =
+    gasPrice === undefined
+      ? undefined
+      : await estimateGas(rpc, {
+          ...call,
+          gasPrice: toQuantity(gasPrice),
+        }).catch(fallbackTo(undefined, isNodeRefusal));
+  return priced ?? (await estimateGas(rpc, call));
 }
 
 /** Adds a quarter to the gas that a settlement needs, as far as the chain allows. */
@@ -217,7 +234,7 @@ export function withMargin(
 /** @param block State to estimate on. Default: the node's choice. */
 export async function estimateGas(
   rpc: RpcClient,
-  call: Partial<CallRequest>,
+  call: Partial<CallRequest> & { readonly gasPrice?: string },
   block?: BlockId,
 ): Promise<Gas | Reverted> {
   const method = "eth_estimateGas";

@@ -89,7 +89,7 @@ export async function propose(
     (simulation?.transfers ?? []).map(({ token }) => token),
     next.latest,
   );
-  const found = await findGas(vault, route, next, simulated);
+  const found = await findGas(vault, route, next, simulated, offered.current);
   const kind = "proposal" as const;
   const basis = { kind, observation, next, route, since };
   const preflight = {
@@ -237,6 +237,7 @@ export async function findGas(
   route: SettlementRoute,
   next: ChosenNextBlock,
   simulated: Simulated | undefined,
+  gasPrice?: bigint,
 ): Promise<Gas | Refused> {
   const { networkConfig } = vault.connection;
   const { gas } = networkConfig;
@@ -256,7 +257,7 @@ export async function findGas(
       : undefined;
   const found =
     reverted === undefined
-      ? await resolveGas(vault.rpc, networkConfig, call, next, used)
+      ? await resolveGas(vault.rpc, networkConfig, call, next, used, gasPrice)
       : { reverted };
   return "reverted" in found
     ? { refusal: await explainRefusal(vault, found.reverted, route) }
