@@ -8,6 +8,7 @@ import type { MockVaultHandle } from "../../src/mocks/index.js";
 import { operations } from "../../src/protocol/index.js";
 import { tryCall } from "../../src/rpc/calls.js";
 import { expectVaultError } from "../helpers/assertions.js";
+import { deployInstance } from "../helpers/deployment/deploy.js";
 import { createTestHre } from "../helpers/hre.js";
 import { Waves } from "../helpers/waves.js";
 
@@ -48,6 +49,18 @@ describe("client - a network that returns failed calls as results", () => {
     ]);
     expect(orders.filter(isFailedOrder)).to.deep.equal([]);
     expect(requests).to.be.below(50);
+  });
+
+  it("orders() of a contract without an order is empty, and a chosen id there is a revert", async () => {
+    const { contracts } = await deployInstance(connection.provider, {
+      orders: 0,
+    });
+    const client = new VaultClient(connection.provider, contracts);
+    expect(await Array.fromAsync(client.orders())).to.deep.equal([]);
+    const chosen = await Array.fromAsync(client.orders({ ids: [1, 2] }));
+    expect(
+      chosen.map((order) => isFailedOrder(order) && order.error.code),
+    ).to.deep.equal(["VAULT_CALL_REVERTED", "VAULT_CALL_REVERTED"]);
   });
 
   it("orders() ends there, too, if each order is a call of its own", async () => {

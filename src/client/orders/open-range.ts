@@ -12,7 +12,10 @@ import {
 } from "./types.js";
 import type { FailedOrder, ListedOrder } from "./types.js";
 
-/** No longer range is read. */
+/**
+ * No longer range with a last id is read. So far behind its first id, an open range has no
+ * order.
+ */
 export const MOST_IDS = 2n ** 40n;
 
 /** Follows a range to its end, and leaves out the unknown ids, which return zeros or fail. */

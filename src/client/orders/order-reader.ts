@@ -6,6 +6,7 @@ import { VaultError } from "../../errors.js";
 import { getBalance } from "../../rpc/accounts.js";
 import { isReorganised } from "../../rpc/pinned-block.js";
 import { fewRetries } from "../../rpc/retry.js";
+import { invalidOpcode } from "../../rpc/revert-reason.js";
 import type { LocatedAddress } from "../addresses.js";
 import type { VaultOrder } from "../../protocol/index.js";
 import {
@@ -212,7 +213,7 @@ export class OrderReader {
     }
     const [first, last] = await Promise.all(
       [tail.at(0), tail.at(-1)].map(async (id = 0n) => {
-        const order = await this.readAlone(id);
+        const order = await this.#readUsedUp(id);
         return isFailedOrder(order) &&
           order.error.code === "VAULT_CALL_REVERTED"
           ? order.error
@@ -230,8 +231,11 @@ export class OrderReader {
     entry: LensEntry,
     orderID: bigint,
   ): Promise<ListedOrder> {
-    if (entry.status === "tooLong" || entry.status === "usedUp") {
+    if (entry.status === "tooLong") {
       return await this.readAlone(orderID);
+    }
+    if (entry.status === "usedUp") {
+      return await this.#readUsedUp(orderID);
     }
     const { block, errorAbisOf, rpc } = this.context;
     const given = entryAnswer(answer, entry);
@@ -252,6 +256,31 @@ export class OrderReader {
     };
     const error = answerError(answered, decoded?.problem);
     return { orderID, error: errorOfOrder(error) };
+  }
+
+  /** Reads an order that used up its gas, with more of it. */
+  async #readUsedUp(orderID: bigint): Promise<ListedOrder> {
+    const order = await this.readAlone(orderID);
+    const isEmptyResult =
+      isFailedOrder(order) &&
+      order.error.code === "VAULT_RETURN_DATA_MALFORMED" &&
+      // As decodeOutputs() describes it.
+      String(order.error.details["problem"]).startsWith("0 bytes ");
+    const reverted = invalidOpcode("invalid opcode");
+    if (!isEmptyResult || reverted === undefined) {
+      return order;
+    }
+    // The network returns a failed call as a result without data.
+    const { block, rpc } = this.context;
+    const error = answerError({
+      call: getOrderInfo,
+      target: this.target,
+      network: rpc.network,
+      block,
+      answer: { reverted },
+      lacksCode: false,
+    });
+    return { orderID, error };
   }
 
   /** Reads an order by a plain call, with all gas that the node allows. */
