@@ -63,11 +63,22 @@ export async function simulateOnNode(
   ) {
     return run;
   }
-  // A node refuses what the sender cannot pay for; and a contract pays for nothing.
+  if (!("unavailable" in run)) {
+    // A contract pays for nothing.
+    const facts = parseFacts(run.before[0], watched.accounts);
+    return facts === undefined
+      ? run
+      : await execute(vault, attempt, watched, {
+          balance: accountIn(facts, route.from).balance,
+          fee,
+          isContract: true,
+        });
+  }
+  // A node refuses what the sender cannot pay for.
   const balance = await getBalance(vault.rpc, route.from, next.latest).catch(
     fallbackTo(undefined),
   );
-  return balance === undefined || ("unavailable" in run && balance >= fee)
+  return balance === undefined || balance >= fee
     ? run
     : await execute(vault, attempt, watched, { balance, fee });
 }
@@ -76,6 +87,8 @@ export async function simulateOnNode(
 interface Loan {
   readonly balance: bigint;
   readonly fee: bigint;
+  /** True if the sender is known to be one. */
+  readonly isContract?: boolean;
 }
 
 async function execute(
@@ -157,7 +170,8 @@ async function execute(
     lent: loan?.fee ?? 0n,
     feePaid: isFree ? 0n : gasUsed * gasPrice,
     isContract:
-      earlier.hasCode && (await isCalledOnly(rpc, route.from, next.latest)),
+      loan?.isContract ??
+      (earlier.hasCode && (await isCalledOnly(rpc, route.from, next.latest))),
     block: { number, timestamp },
     failed,
     gasUsed,
@@ -244,7 +258,11 @@ async function request(
       ? byNumber()
       : send({ blockHash: base.hash, requireCanonical: true }).catch(
           async (error: unknown) => {
-            if (!isRefusedAnyhow(error) || lacksMethod(error)) {
+            if (
+              !isRefusedAnyhow(error) ||
+              lacksMethod(error) ||
+              lacksFunds(error)
+            ) {
               throw error;
             }
             return await byNumber();
@@ -272,6 +290,13 @@ const INVALID_PARAMS = -32_602;
 
 function lacksMethod({ details }: VaultError): boolean {
   return missingMethod.test(String(details["problem"]));
+}
+
+/** True if the sender cannot pay, by the words of the node: the block is not the reason. */
+function lacksFunds({ details }: VaultError): boolean {
+  return /insufficient (?:funds|balance)|lack of funds/iu.test(
+    String(details["problem"]),
+  );
 }
 
 /** Keeps later simulations from asking this node. */

@@ -115,6 +115,21 @@ describe("simulateSettleAll in process", () => {
     });
   }
 
+  it("simulateSettleAll in process lends nothing to a sender who can pay for the gas that the hardfork allows, but not for a block's", async () => {
+    const { baseFeePerGas } = await world.block("pending");
+    const tip = BigInt(String(await world.send("eth_maxPriorityFeePerGas")));
+    const price = BigInt(String(baseFeePerGas)) + tip;
+    const wei = 16_777_216n * price + 1n;
+    await world.send("hardhat_setBalance", NOBODY, toQuantity(wei));
+    const { balances, status } = await world.vault.simulateSettleAll({
+      from: NOBODY,
+    });
+    expect(status).to.equal("settled");
+    const [own] = balances;
+    expect(own).to.include({ account: NOBODY, before: wei });
+    expect(own?.after).to.be.lessThan(wei);
+  });
+
   it("simulateSettleAll in process throws VAULT_RPC_ERROR for more gas than the hardfork allows", async () => {
     await expectVaultError(
       world.vault.simulateSettleAll({ gas: 20_000_000 }),

@@ -100,6 +100,10 @@ describe("a sender who cannot pay, on a node that refuses such a call", () => {
         return;
       }
       expect(await simulating).to.include({ status: "settled", engine });
+      // Refused once, and asked again with the loan.
+      expect([node.count(SIMULATE), node.count("eth_getBalance")]).to.eql([
+        2, 1,
+      ]);
       const { calls, stateOverrides } = askedOf(node);
       const { gas, gasPrice } = calls[settlementIn(calls)] ?? {};
       const { balance } = fieldsOf(stateOverrides[SETTLER]);
