@@ -128,10 +128,9 @@ async function mine(
   const mineWith = async (limit: bigint): Promise<Run> => {
     const fee = limit * price;
     const lent = isContract || balance < fee ? fee : 0n;
-    if (lent > 0n) {
-      const wei = numberToHexString(balance + lent);
-      await rpc.request("hardhat_setBalance", [sender, wei]);
-    }
+    // Also without a loan: an earlier try may have lent.
+    const wei = numberToHexString(balance + lent);
+    await rpc.request("hardhat_setBalance", [sender, wei]);
     const before = await readAll(vault, watched, "pending");
     const hash = await rpc.request("eth_sendTransaction", [
       {

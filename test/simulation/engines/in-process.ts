@@ -80,6 +80,21 @@ describe("simulateSettleAll in process", () => {
     }
   });
 
+  it("simulateSettleAll in process shows the sender's own balance if the first try, with the block's gas, needed a loan and the second does not", async () => {
+    // 16.7 million gas cost less than this at the first base fees, 60 million more.
+    const wei = 4n * 10n ** 16n;
+    await world.send("hardhat_setBalance", NOBODY, toQuantity(wei));
+    const { baseFeePerGas } = await world.block("pending");
+    const fee = (gas: bigint): bigint => gas * BigInt(String(baseFeePerGas));
+    expect(fee(16_777_216n) < wei && wei < fee(60_000_000n)).to.equal(true);
+    const { balances, notes } = await world.vault.simulateSettleAll({
+      from: NOBODY,
+    });
+    const own = balances.find(({ account }) => account === NOBODY);
+    expect(own?.before).to.equal(wei);
+    expect(notes.join(" ")).to.not.include("lent");
+  });
+
   it("simulateSettleAll in process predicts VAULT_OUT_OF_GAS with less gas than a settlement uses, and settled with what it needs before refunds", async () => {
     const { gasUsed } = await world.vault.simulateSettleAll();
     const used = gasUsed ?? 0n;
