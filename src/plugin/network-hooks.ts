@@ -48,7 +48,8 @@ async function closeConnection<ChainTypeT extends ChainType | string>(
 
 /**
  * Refuses the answer to another request: Hardhat compares no ids, and a gateway that exchanges
- * answers would exchange figures. An answer may have no id, or write it as a text.
+ * answers would exchange figures. An answer may have no id, or write it as a text. An error
+ * counts with any id: nodes that cannot read a request do not know it.
  */
 async function onRequest<ChainTypeT extends ChainType | string>(
   context: HookContext,
@@ -64,11 +65,12 @@ async function onRequest<ChainTypeT extends ChainType | string>(
   // An answer of the network in process has none.
   const id: unknown = response.id;
   const isNamed = typeof id === "number" || typeof id === "string";
-  if (isNamed && String(id) !== String(request.id)) {
+  const isError = "error" in response;
+  if (isNamed && !isError && String(id) !== String(request.id)) {
     throw vaultError("VAULT_RPC_INVALID_RESPONSE", {
       network: connection.networkName,
       method: request.method,
-      problem: `it has the id of another request (${id}, not ${request.id})`,
+      problem: "it has the id of another request",
     });
   }
   return response;

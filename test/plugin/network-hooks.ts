@@ -41,7 +41,32 @@ describe("answers to other requests on a connection of Hardhat", () => {
       rpc.request("eth_gasPrice"),
       "VAULT_RPC_INVALID_RESPONSE",
     );
-    expect(message).to.match(/id of another request \(\d+, not \d+\)/u);
+    expect(message).to.contain("it has the id of another request");
+  });
+
+  it("a read shows nothing of such an id, which may hold a key", async () => {
+    server.handler = exchanging(Infinity, () => "key-1".repeat(1_000));
+    const { provider } = await connectTo(server.url);
+    const rpc = new RpcClient(provider, "live").withRetries(noRetries);
+    const { message } = await expectVaultError(
+      rpc.request("eth_gasPrice"),
+      "VAULT_RPC_INVALID_RESPONSE",
+    );
+    expect(message).to.not.contain("key-1");
+  });
+
+  it("a transaction is refused in the node's words, with any id", async () => {
+    server.handler = ({ response }) => {
+      const error = { code: -32_000, message: "insufficient funds" };
+      response.end(JSON.stringify({ jsonrpc: "2.0", id: 0, error }));
+      return "handled";
+    };
+    const { provider } = await connectTo(server.url);
+    const { message } = await expectVaultError(
+      new RpcClient(provider, "live").request("eth_sendRawTransaction", ["0x"]),
+      "VAULT_RPC_ERROR",
+    );
+    expect(message).to.contain("insufficient funds");
   });
 
   it("a read asks again after such an answer", async () => {
