@@ -208,6 +208,8 @@ export async function readInOneCall(
     return undefined;
   }
   const { chainId, block, entries } = lens;
+  // Another node behind the URL may lack it when it is read next.
+  context.rpc.node.blocks.note(block.number);
   return {
     chainId,
     block,

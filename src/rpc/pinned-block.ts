@@ -3,7 +3,7 @@ import { toBlockId } from "./block-id.js";
 import type { BlockId, PinnedBlock } from "./block-id.js";
 import { getBlock } from "./blocks.js";
 import { isRefusedAnyhow } from "./errors.js";
-import { waitAfter } from "./retry.js";
+import { usualRetries, waitAfter } from "./retry.js";
 import type { RpcClient } from "./rpc-client.js";
 
 /** Attempts to read from a node that does not have the block yet. */
@@ -85,7 +85,8 @@ export async function requireSameBranch(
   pin: PinnedBlock,
 ): Promise<void> {
   if (pin.hash !== undefined) {
-    await getBlock(rpc, pin);
+    // However few retries the reads have: another node behind the URL may have the block.
+    await getBlock(rpc.withRetries(usualRetries), pin);
   }
 }
 
