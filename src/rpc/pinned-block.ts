@@ -1,4 +1,4 @@
-import { VaultError } from "../errors.js";
+import { VaultError, fallbackTo } from "../errors.js";
 import { toBlockId } from "./block-id.js";
 import type { BlockId, PinnedBlock } from "./block-id.js";
 import { getBlock } from "./blocks.js";
@@ -45,8 +45,14 @@ export async function requestAt<Answer>(
       if (isKnown && (!isBehind || attempt === ATTEMPTS)) {
         throw error;
       }
-      await requireSameBranch(rpc, block);
-      if (!isKnown && (!isBehind || attempt > 1)) {
+      const isThere = await requireSameBranch(rpc, block).then(
+        () => true,
+        fallbackTo(false, ({ code }) => code === "VAULT_BLOCK_NOT_FOUND"),
+      );
+      if (!isThere && attempt === ATTEMPTS) {
+        throw error;
+      }
+      if (isThere && !isKnown && (!isBehind || attempt > 1)) {
         const answer = await send(toBlockId(block));
         node.takesHashes = false;
         return answer;
