@@ -1,3 +1,5 @@
+import { concat, zeroPadValue } from "ethers";
+
 import { isFailedReading } from "../client/failed-reading.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
 import { fallbackTo } from "../errors.js";
@@ -7,11 +9,12 @@ import { parseGuarded } from "../guard/round-guard.js";
 import type { VaultHost } from "../host.js";
 import type { Address, VaultRound } from "../protocol/index.js";
 import { describeRound, isSameRound } from "../protocol/round.js";
-import { getBalance } from "../rpc/accounts.js";
+import { getBalance, hasCode } from "../rpc/accounts.js";
+import type { BlockId } from "../rpc/block-id.js";
 import { getBlock, getParent } from "../rpc/blocks.js";
 import { isReorganised, readOnBranch } from "../rpc/pinned-block.js";
 import type { BlockInfo } from "../rpc/blocks.js";
-import { tryCall } from "../rpc/calls.js";
+import { callContract, tryCall } from "../rpc/calls.js";
 import { getReceipt } from "../rpc/transactions.js";
 import type { Receipt } from "../rpc/transactions.js";
 import { keepsTokens } from "../settlement-call/guarded.js";
@@ -113,20 +116,20 @@ export async function describeEnd(
     vault,
     entry,
     end,
-    withKept(vault, entry, end, preview, values),
+    await withKept(vault, entry, end, preview, values),
   );
   const settlement = toSettlement({ ...receipt, ...kept }, known);
   return { settlement, chainId, block, isFinal };
 }
 
 /** Adds the tokens that stay in the guard by the receipt's events. */
-function withKept(
+async function withKept(
   vault: VaultHost,
   entry: JournalEntry,
   mined: Mined,
   preview: Simulation | null,
   values: KnownValues,
-): KnownValues {
+): Promise<KnownValues> {
   const { guard } = routeOf(entry, mined);
   const { succeeded, logs } = mined.receipt;
   if (guard === undefined || succeeded === false) {
@@ -143,11 +146,21 @@ function withKept(
     }
     return gain <= previewed;
   };
-  const kept = [...gainsIn(guard.address, logs)].flatMap(([token, gain]) =>
+  const gained = [...gainsIn(guard.address, logs)].flatMap(([token, gain]) =>
     gain <= 0n || guard.tokens.includes(token) || isPreviewed(token, gain)
       ? []
       : token,
   );
+  const kept: Address[] = [];
+  for (const token of gained) {
+    // A preview has read the balance behind such an event.
+    const stays =
+      preview !== null ||
+      (await hasTokens(vault, token, guard.address, mined.receipt));
+    if (stays) {
+      kept.push(token);
+    }
+  }
   if (kept.length === 0) {
     return values;
   }
@@ -158,6 +171,21 @@ function withKept(
   return { ...values, code, reason };
 }
 
+/** False if the token says so: an event that only looks like a transfer moves nothing. */
+async function hasTokens(
+  { rpc }: VaultHost,
+  token: Address,
+  owner: Address,
+  { blockNumber: number, blockHash: hash }: Receipt,
+): Promise<boolean> {
+  const data = concat(["0x70a08231", zeroPadValue(owner, 32)]);
+  const call = { from: owner, to: token, data };
+  return await callContract(rpc, call, { number, hash }).then(
+    (answer) => !("data" in answer) || answer.data.some((byte) => byte !== 0),
+    fallbackTo(true),
+  );
+}
+
 /** Adds the native currency that the code of the account sent back to the guard. */
 async function withKeptMoney(
   vault: VaultHost,
@@ -166,15 +194,19 @@ async function withKeptMoney(
   values: KnownValues,
 ): Promise<KnownValues> {
   const { from, guard } = routeOf(entry, mined);
-  const { succeeded, blockNumber } = mined.receipt;
+  const { succeeded, blockNumber, blockHash } = mined.receipt;
   if (guard === undefined || succeeded === false) {
     return values;
   }
-  const balanceAt = async (block: number): Promise<bigint> =>
+  // An account without code sends nothing back.
+  if (!(await hasCode(vault.rpc, from).catch(fallbackTo(true)))) {
+    return values;
+  }
+  const balanceAt = async (block: BlockId): Promise<bigint> =>
     await getBalance(vault.rpc, guard.address, block);
   const kept = await Promise.all([
     balanceAt(blockNumber - 1),
-    balanceAt(blockNumber),
+    balanceAt({ number: blockNumber, hash: blockHash }),
   ]).then(([before, after]) => after - before, fallbackTo(0n));
   if (kept <= 0n) {
     return values;

@@ -136,6 +136,21 @@ describe("the tokens that a vault pays through a guard", () => {
     expect(unnamed.stdout).to.include("VAULT_GUARD_KEEPS_TOKENS");
   });
 
+  it("settleAll without a preview takes no event that only looks like a transfer for a token that stayed", async () => {
+    const { setReward, deployToken, settle } = await open();
+    const odd = await deployToken("OddToken", 2, false, true);
+    await setReward(odd);
+    keeper.server.hide(
+      ...["eth_simulateV1", "eth_getStorageAt"],
+      ...["eth_getProof", "eth_createAccessList"],
+    );
+    const { status, code, preview } = await settle([]);
+    keeper.server.show();
+    expect({ status, code, preview }).to.deep.equal({
+      ...{ status: "settled", code: null, preview: null },
+    });
+  });
+
   it("settleAll tells of native currency that the code of the settler sends back to the guard", async () => {
     const { provider } = keeper.chain;
     const deployer = await provider.getSigner(4);

@@ -51,9 +51,10 @@ describe("settlements of one account at once", () => {
         ),
       );
       expect(
-        ends.map(({ status }) => status),
+        // Either of the two of one vault may be the first.
+        ends.map(({ status }) => status).toSorted(),
         ends.map(({ reason }) => reason).join(),
-      ).to.deep.equal(["settled", "settled", "nothing-to-do"]);
+      ).to.deep.equal(["nothing-to-do", "settled", "settled"]);
     } finally {
       await project.remove();
       await node.stop();
