@@ -166,7 +166,9 @@ async function withKept(
   }
   const { code, fix } = keepsTokens(vault, guard, kept);
   const advice = withoutSent(fix);
-  const what = `The vault paid tokens that stay in the guard ${guard.address}, from which nobody can take them: ${kept.join(", ")}. For the next settlement: ${advice}`;
+  // Only a preview has read the balances behind such events.
+  const stay = preview === null ? "may stay" : "stay";
+  const what = `By the events of the transaction, tokens ${stay} in the guard ${guard.address}, from which nobody can take them: ${kept.join(", ")}. For the next settlement: ${advice}`;
   const reason = [values.reason, what].filter(Boolean).join(" ");
   return { ...values, code, reason };
 }
