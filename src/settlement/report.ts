@@ -166,7 +166,7 @@ async function withKept(
   }
   const { code, fix } = keepsTokens(vault, guard, kept);
   const advice = withoutSent(fix);
-  // Only a preview has read the balances behind such events.
+  // Without a preview, a token whose balance cannot be read counts, too.
   const stay = preview === null ? "may stay" : "stay";
   const what = `By the events of the transaction, tokens ${stay} in the guard ${guard.address}, from which nobody can take them: ${kept.join(", ")}. For the next settlement: ${advice}`;
   const reason = [values.reason, what].filter(Boolean).join(" ");
