@@ -163,11 +163,6 @@ async function mine(
     if (isGasGiven || gas <= cap || !isNodeRefusal(error)) {
       throw error;
     }
-    // The first attempt may have lent more.
-    await rpc.request("hardhat_setBalance", [
-      sender,
-      numberToHexString(balance),
-    ]);
     return await mineWith(cap);
   });
 }
