@@ -366,7 +366,7 @@ describe("a task while the chain replaces blocks", () => {
   for (const [typed, call, hashes = true] of [
     ["orders --ids 1-8000 --json", 5],
     ["orders --ids 1-8000 --json", 5, false],
-    ["status --json", 2],
+    ["status --json", 1],
     // A block that is named, and the only call of the task.
     ["round --block HEAD --json", 1],
     ["round --block HEAD --json", 1, false],
