@@ -47,11 +47,11 @@ export async function requestAt<Answer>(
       }
       const isThere = await requireSameBranch(rpc, block).then(
         () => true,
-        fallbackTo(false, ({ code }) => code === "VAULT_BLOCK_NOT_FOUND"),
+        fallbackTo(
+          false,
+          ({ code }) => code === "VAULT_BLOCK_NOT_FOUND" && attempt < ATTEMPTS,
+        ),
       );
-      if (!isThere && attempt === ATTEMPTS) {
-        throw error;
-      }
       if (isThere && !isKnown && (!isBehind || attempt > 1)) {
         const answer = await send(toBlockId(block));
         node.takesHashes = false;
