@@ -11,7 +11,7 @@ import { asRecord } from "../src/json.js";
 import { capture } from "../src/mocks/capture.js";
 import type { Capture } from "../src/mocks/capture.js";
 import { escapeUntrusted, toSafeJson } from "../src/escape.js";
-import { captureTask } from "./definitions/capture.js";
+import { captureTask } from "./definitions/tasks.js";
 import type { TaskValues } from "./definitions/shared.js";
 import { notes, title, toned } from "./output/blocks.js";
 import { writeToFile } from "./output/destination.js";

@@ -6,7 +6,7 @@ import { deployGuard } from "../src/settlement/deploy-guard.js";
 import type { GuardDeployment } from "../src/settlement/deploy-guard.js";
 import { escapeUntrusted } from "../src/escape.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
-import { deployGuardTask } from "./definitions/deploy-guard.js";
+import { deployGuardTask } from "./definitions/tasks.js";
 import type { TaskValues } from "./definitions/shared.js";
 import { readEnvelope, writeAction } from "./open-vault.js";
 import { code, labelledValues, notes, title } from "./output/blocks.js";

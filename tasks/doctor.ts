@@ -11,7 +11,7 @@ import {
 } from "../src/plugin/examine.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { settingsOf } from "../src/plugin/addresses.js";
-import { doctorTask } from "./definitions/doctor.js";
+import { doctorTask } from "./definitions/tasks.js";
 import type { TaskValues } from "./definitions/shared.js";
 import { withVault } from "./open-vault.js";
 import { labelledValues, notes, title } from "./output/blocks.js";

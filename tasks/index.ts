@@ -8,26 +8,26 @@ import type {
 } from "hardhat/types/tasks";
 
 import { operationEntry, readOperationNames } from "../src/protocol/queries.js";
-import { captureTask } from "./definitions/capture.js";
-import { deployGuardTask } from "./definitions/deploy-guard.js";
-import { deployMocksTask } from "./definitions/deploy-mocks.js";
-import { doctorTask } from "./definitions/doctor.js";
 import {
+  captureTask,
+  deployGuardTask,
+  deployMocksTask,
+  doctorTask,
   failTask,
   nextRoundTask,
+  ordersTask,
+  readTask,
+  reportTask,
+  requestTask,
+  roundsTask,
   setTask,
+  settleTask,
+  simulateTask,
+  statusTask,
   succeedTask,
-} from "./definitions/mock.js";
-import { ordersTask } from "./definitions/orders.js";
-import { readTask } from "./definitions/read.js";
-import { reportTask } from "./definitions/report.js";
-import { requestTask } from "./definitions/request.js";
-import { roundsTask } from "./definitions/rounds.js";
-import { settleTask } from "./definitions/settle.js";
+  watchTask,
+} from "./definitions/tasks.js";
 import type { Task } from "./definitions/shared.js";
-import { simulateTask } from "./definitions/simulate.js";
-import { statusTask } from "./definitions/status.js";
-import { watchTask } from "./definitions/watch.js";
 
 /** Loads an action when its task runs. */
 type Action = LazyActionObject<NewTaskActionFunction>;

@@ -21,7 +21,7 @@ import {
   nextRoundTask,
   setTask,
   succeedTask,
-} from "./definitions/mock.js";
+} from "./definitions/tasks.js";
 import { readEnvelope, writeAction } from "./open-vault.js";
 import type { Options, ValuesOf } from "./definitions/options.js";
 import type { CommonValues, Task, TaskValues } from "./definitions/shared.js";

@@ -24,7 +24,7 @@ import { formatValue } from "./output/format-value.js";
 import type { FormatContext } from "./output/format-value.js";
 import { readingsBlock } from "./output/readings.js";
 import { Amount, Time } from "./parsers.js";
-import { readTask } from "./definitions/read.js";
+import { readTask } from "./definitions/tasks.js";
 
 /** An older block is named, since its time is not the one that counts. */
 const OLD_SECONDS = 60;

@@ -7,7 +7,7 @@ import { assertInvariant, fallbackTo } from "../src/errors.js";
 import { findSender } from "../src/settlement/signer.js";
 import { contractRoleNames, contractRoles } from "../src/protocol/index.js";
 import { escapeUntrusted } from "../src/escape.js";
-import { reportTask } from "./definitions/report.js";
+import { reportTask } from "./definitions/tasks.js";
 import type { TaskValues } from "./definitions/shared.js";
 import { repeatFlags } from "./error-texts.js";
 import { hideInOrder, readAction } from "./open-vault.js";

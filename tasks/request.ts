@@ -11,7 +11,7 @@ import { invalidArgument, vaultError } from "../src/errors.js";
 import { isReadOperation, operationEntry } from "../src/protocol/index.js";
 import type { ContractRole } from "../src/protocol/index.js";
 import { toSafeJson } from "../src/escape.js";
-import { requestTask } from "./definitions/request.js";
+import { requestTask } from "./definitions/tasks.js";
 import type { TaskValues } from "./definitions/shared.js";
 import { withVault } from "./open-vault.js";
 import { code } from "./output/blocks.js";

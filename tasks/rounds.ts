@@ -1,5 +1,5 @@
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
-import { roundsTask } from "./definitions/rounds.js";
+import { roundsTask } from "./definitions/tasks.js";
 import type { TaskValues } from "./definitions/shared.js";
 import { parseListingForm, writeListing } from "./output/listing.js";
 import { roundListing } from "./output/rounds.js";

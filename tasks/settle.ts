@@ -20,7 +20,7 @@ import { OTHER_ORIGIN } from "../src/settlement-call/route.js";
 import { keysOf } from "../src/protocol/keys-of.js";
 import { toJsonValue } from "../src/json.js";
 import { escapeUntrusted, toSafeJson } from "../src/escape.js";
-import { settleTask } from "./definitions/settle.js";
+import { settleTask } from "./definitions/tasks.js";
 import type { TaskValues } from "./definitions/shared.js";
 import { messageForCommandLine, repeatFlags } from "./error-texts.js";
 import { withVault } from "./open-vault.js";

@@ -18,7 +18,7 @@ import type { Block, Envelope } from "./output/blocks.js";
 import { renderMetrics, renderOutage } from "./output/metrics.js";
 import { failureNotes, readingsOf, snapshotBlocks } from "./output/readings.js";
 import { readAction } from "./open-vault.js";
-import { statusTask } from "./definitions/status.js";
+import { statusTask } from "./definitions/tasks.js";
 import type { StreamedReport, TaskReport } from "./run-task.js";
 import type { Output } from "./output/style.js";
 import { ATTEMPT, describeAttempt, readState } from "./vault-state.js";

@@ -11,7 +11,7 @@ import { describeTime } from "../src/protocol/time.js";
 import { isReorganised } from "../src/rpc/pinned-block.js";
 import { pause } from "../src/rpc/signals.js";
 import { escapeUntrusted, toSafeJson } from "../src/escape.js";
-import { watchTask } from "./definitions/watch.js";
+import { watchTask } from "./definitions/tasks.js";
 import type { TaskValues } from "./definitions/shared.js";
 import { toDocument } from "./error-texts.js";
 import { withVault } from "./open-vault.js";

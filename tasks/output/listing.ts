@@ -6,7 +6,7 @@ import { invalidArgument } from "../../src/errors.js";
 import { escapeUntrusted, toSafeJson } from "../../src/escape.js";
 import { toDecimal } from "../../src/protocol/amounts.js";
 import type { Field } from "../../src/protocol/index.js";
-import type { ordersTask } from "../definitions/orders.js";
+import type { ordersTask } from "../definitions/tasks.js";
 import type { TaskValues } from "../definitions/shared.js";
 import { toDocument } from "../error-texts.js";
 import type { Terminal } from "../terminal.js";

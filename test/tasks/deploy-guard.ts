@@ -3,7 +3,7 @@ import { Wallet, ZeroAddress } from "ethers";
 
 import { guardAddressOf, settlerIn } from "../../src/guard/round-guard.js";
 import { deploy } from "../../tasks/deploy-guard.js";
-import { deployGuardTask } from "../../tasks/definitions/deploy-guard.js";
+import { deployGuardTask } from "../../tasks/definitions/tasks.js";
 import { parseOptions } from "../../tasks/parse-options.js";
 import { useAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";

@@ -6,16 +6,18 @@ import {
   operationEntry,
   readOperationNames,
 } from "../../src/protocol/index.js";
-import { captureTask } from "../../tasks/definitions/capture.js";
-import { setTask } from "../../tasks/definitions/mock.js";
-import { ordersTask } from "../../tasks/definitions/orders.js";
-import { reportTask } from "../../tasks/definitions/report.js";
-import { readTask } from "../../tasks/definitions/read.js";
-import { roundsTask } from "../../tasks/definitions/rounds.js";
-import { settleTask } from "../../tasks/definitions/settle.js";
-import { simulateTask } from "../../tasks/definitions/simulate.js";
-import { statusTask } from "../../tasks/definitions/status.js";
-import { watchTask } from "../../tasks/definitions/watch.js";
+import {
+  captureTask,
+  ordersTask,
+  readTask,
+  reportTask,
+  roundsTask,
+  setTask,
+  settleTask,
+  simulateTask,
+  statusTask,
+  watchTask,
+} from "../../tasks/definitions/tasks.js";
 import type { Options } from "../../tasks/definitions/options.js";
 import {
   excludeAlternatives,

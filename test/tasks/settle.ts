@@ -3,7 +3,7 @@ import { toBeHex } from "ethers";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import type { SettleAllOptions } from "../../src/types.js";
-import { settleTask } from "../../tasks/definitions/settle.js";
+import { settleTask } from "../../tasks/definitions/tasks.js";
 import { parseOptions } from "../../tasks/parse-options.js";
 import type { TypedOptions } from "../../tasks/parse-options.js";
 import { settle, toOptions } from "../../tasks/settle.js";
