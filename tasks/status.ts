@@ -15,6 +15,7 @@ import {
   toned,
 } from "./output/blocks.js";
 import type { Block, Envelope } from "./output/blocks.js";
+import { describeAnswer } from "./output/format-value.js";
 import { renderMetrics, renderOutage } from "./output/metrics.js";
 import { failureNotes, readingsOf, snapshotBlocks } from "./output/readings.js";
 import { readAction } from "./open-vault.js";
@@ -129,6 +130,7 @@ export function settlementValues(state: VaultState): Block {
   const { canBeSettledBy, openSettlement: open } = state.keeper;
   return labelledValues([
     [ATTEMPT, describeAttempt(state)],
+    ["Round ended", describeAnswer(state.keeper.expired)],
     ["Asked as", canBeSettledBy],
     open !== null && [
       "Under way",

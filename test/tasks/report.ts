@@ -46,7 +46,9 @@ describe("vault report", () => {
     expect(chapters.map(([, heading]) => heading)).to.deep.equal([
       ...["Settlement", "Readings", "Contracts"],
     ]);
-    expect(page).to.include(valueOf("Can be settled", "yes"));
+    expect(page)
+      .to.include(valueOf("Can be settled", "yes"))
+      .and.include(valueOf("Round ended", "no"));
     expect(page).to.include(valueOf("Trading", tasks.mocks.addresses.trading));
   });
 
