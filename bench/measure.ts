@@ -1,7 +1,7 @@
 import v8 from "node:v8";
 import vm from "node:vm";
 
-import { keysOf } from "../src/protocol/keys-of.js";
+import { keysOf } from "../src/protocol/index.js";
 
 /** One row of the table, on one world. */
 export interface Figure {

@@ -1,4 +1,4 @@
-import { keysOf } from "./protocol/keys-of.js";
+import { keysOf } from "./protocol/index.js";
 import { escapeUntrusted } from "./escape.js";
 
 /**

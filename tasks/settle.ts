@@ -17,7 +17,7 @@ import type {
 } from "../src/settlement/types.js";
 import { hasEnded, isSameRound } from "../src/protocol/round.js";
 import { OTHER_ORIGIN } from "../src/settlement-call/route.js";
-import { keysOf } from "../src/protocol/keys-of.js";
+import { keysOf } from "../src/protocol/index.js";
 import { toJsonValue } from "../src/json.js";
 import { escapeUntrusted, toSafeJson } from "../src/escape.js";
 import { settleTask } from "./definitions/tasks.js";

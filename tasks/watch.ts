@@ -4,10 +4,14 @@ import { isFailedReading } from "../src/client/failed-reading.js";
 import { VaultError, vaultError } from "../src/errors.js";
 import { toJsonValue } from "../src/json.js";
 import type { VaultHost } from "../src/host.js";
-import { placesOf, get, standaloneQueries } from "../src/protocol/index.js";
+import {
+  describeTime,
+  get,
+  placesOf,
+  standaloneQueries,
+} from "../src/protocol/index.js";
 import type { DisplaySettings, VaultRound } from "../src/protocol/index.js";
 import { describeRound, hasEnded, isSameRound } from "../src/protocol/round.js";
-import { describeTime } from "../src/protocol/time.js";
 import { isReorganised } from "../src/rpc/pinned-block.js";
 import { pause } from "../src/rpc/signals.js";
 import { escapeUntrusted, toSafeJson } from "../src/escape.js";

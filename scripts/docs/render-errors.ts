@@ -1,6 +1,6 @@
 import { errorsByKind } from "../../src/errors.js";
 import type { ErrorKind } from "../../src/errors.js";
-import { keysOf } from "../../src/protocol/keys-of.js";
+import { keysOf } from "../../src/protocol/index.js";
 
 const introduction = `<!-- Generated from src/errors.ts by \`npm run docs\`. Do not edit. -->
 

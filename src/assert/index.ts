@@ -8,7 +8,7 @@ import { AssertionError } from "node:assert";
 
 import type { VaultErrorCode } from "../errors.js";
 import type { OperationName } from "../protocol/index.js";
-import { keysOf } from "../protocol/keys-of.js";
+import { keysOf } from "../protocol/index.js";
 import {
   NoVerdict,
   assertVerdict,

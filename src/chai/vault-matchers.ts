@@ -6,7 +6,7 @@ import type { Verdict } from "../assert/assertion.js";
 import { checks, settledValues } from "../assert/checks.js";
 import type { Check } from "../assert/checks.js";
 import { checkSettledWith } from "../assert/settled-round.js";
-import { keysOf } from "../protocol/keys-of.js";
+import { keysOf } from "../protocol/index.js";
 
 // Derived from `use`, so that the declarations import Chai's types for consumers.
 type ChaiPlugin = Parameters<typeof use>[0];

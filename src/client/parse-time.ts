@@ -1,6 +1,6 @@
 import { invalidArgument, vaultError } from "../errors.js";
 import type { ErrorArgument, VaultError } from "../errors.js";
-import { describeTime } from "../protocol/time.js";
+import { describeTime } from "../protocol/index.js";
 import { givenInput, parseUint256 } from "./inputs.js";
 
 const spanSeconds: Readonly<Record<string, bigint>> = {

@@ -1,8 +1,12 @@
 import { MaxUint256 as MAX, ZeroAddress } from "ethers";
 
 import { notOneOf } from "../client/inputs.js";
-import { ContractType, OrderState, answerOf } from "../protocol/index.js";
-import { keysOf } from "../protocol/keys-of.js";
+import {
+  ContractType,
+  OrderState,
+  answerOf,
+  keysOf,
+} from "../protocol/index.js";
 import type {
   DisplaySettings,
   OperationResult,

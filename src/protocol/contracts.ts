@@ -1,4 +1,4 @@
-import { keysOf } from "./keys-of.js";
+import { keysOf } from "./enums.js";
 
 /** The contract roles of the protocol and the ABI of each; both pools share one. */
 export const contractRoles = {

@@ -1,6 +1,5 @@
 import type { ContractRole } from "./contracts.js";
-import { enumWords } from "./enums.js";
-import { keysOf } from "./keys-of.js";
+import { enumWords, keysOf } from "./enums.js";
 import { operations } from "./operations.js";
 import type {
   Field,

@@ -1,7 +1,6 @@
 import { scale } from "./amounts.js";
-import { units } from "./index.js";
+import { describeTime, units } from "./index.js";
 import type { VaultRound } from "./index.js";
-import { describeTime } from "./time.js";
 
 /**
  * The values that identify a round, because the contract gives it no id. Its end is none

@@ -14,7 +14,7 @@ import {
   hasEnded,
   isSameRound,
 } from "../protocol/round.js";
-import { describeTime } from "../protocol/time.js";
+import { describeTime } from "../protocol/index.js";
 import { decodeArguments, decodeRevertReason } from "../rpc/revert-reason.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
 import { describeKey } from "./guarded.js";

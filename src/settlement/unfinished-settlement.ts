@@ -1,7 +1,7 @@
 import type { VaultHost } from "../host.js";
 import { listProjectFiles } from "../files/project-file.js";
 import type { Hex } from "../protocol/index.js";
-import { describeTime } from "../protocol/time.js";
+import { describeTime } from "../protocol/index.js";
 import { Journal } from "./journal.js";
 import { newestOf } from "./transaction.js";
 

@@ -3,9 +3,10 @@ import { scale } from "../../src/protocol/amounts.js";
 import {
   declaredDecimals,
   describeEnumValue,
-  isEnumName,
+  describeTime,
   fieldsOf,
   groupDigits,
+  isEnumName,
   units,
 } from "../../src/protocol/index.js";
 import type {
@@ -16,7 +17,6 @@ import type {
   operations,
   ScaledField,
 } from "../../src/protocol/index.js";
-import { describeTime } from "../../src/protocol/time.js";
 import { escapeUntrusted } from "../../src/escape.js";
 import type { Cell } from "./blocks.js";
 

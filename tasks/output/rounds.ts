@@ -1,6 +1,10 @@
 import type { PastRound } from "../../src/client/rounds.js";
-import { fieldsOf, operations, groupDigits } from "../../src/protocol/index.js";
-import { describeTime } from "../../src/protocol/time.js";
+import {
+  describeTime,
+  fieldsOf,
+  groupDigits,
+  operations,
+} from "../../src/protocol/index.js";
 import { notes, present, table, title, toned } from "./blocks.js";
 import type { Block, Column, Content, Envelope } from "./blocks.js";
 import { describeCount, formatValue } from "./format-value.js";

@@ -1,9 +1,12 @@
 import { signingKinds } from "../../src/plugin/examine-settlement.js";
 import { formatNative } from "../../src/protocol/amounts.js";
-import { operations, groupDigits } from "../../src/protocol/index.js";
+import {
+  describeTime,
+  groupDigits,
+  operations,
+} from "../../src/protocol/index.js";
 import type { VaultRound } from "../../src/protocol/index.js";
 import { NO_ROUND } from "../../src/protocol/round.js";
-import { describeTime } from "../../src/protocol/time.js";
 import type { Simulation } from "../../src/simulation/types.js";
 import type {
   ReplacementPreflight,

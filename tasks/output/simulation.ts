@@ -1,8 +1,11 @@
 import { capitalize } from "@nomicfoundation/hardhat-utils/string";
 
 import { NATIVE_DECIMALS, scale } from "../../src/protocol/amounts.js";
-import { contractRoles, groupDigits } from "../../src/protocol/index.js";
-import { describeTime } from "../../src/protocol/time.js";
+import {
+  contractRoles,
+  describeTime,
+  groupDigits,
+} from "../../src/protocol/index.js";
 import { readingFields } from "../../src/simulation/compare-readings.js";
 import type { Simulated } from "../../src/simulation/simulate.js";
 import { NATIVE } from "../../src/simulation/tokens.js";

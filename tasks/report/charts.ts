@@ -1,9 +1,12 @@
 import { formatUnits } from "ethers";
 
 import type { Order } from "../../src/client/orders/types.js";
-import { units } from "../../src/protocol/index.js";
+import {
+  LAST_DATE_SECONDS,
+  describeTime,
+  units,
+} from "../../src/protocol/index.js";
 import type { Field } from "../../src/protocol/index.js";
-import { LAST_DATE_SECONDS, describeTime } from "../../src/protocol/time.js";
 import { decimalsOf, describeCount, fieldOf } from "../output/format-value.js";
 import type { FormatContext } from "../output/format-value.js";
 import type { ReportedRound } from "../output/rounds.js";

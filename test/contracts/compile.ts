@@ -4,7 +4,7 @@ import { expect } from "chai";
 
 import * as constantAbis from "../../src/abi/index.js";
 import { contractRoles } from "../../src/client/index.js";
-import { keysOf } from "../../src/protocol/keys-of.js";
+import { keysOf } from "../../src/protocol/index.js";
 import { isFull } from "../helpers/sample.js";
 import { compile, contractSources, solcPackages } from "../helpers/solc.js";
 

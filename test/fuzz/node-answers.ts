@@ -4,7 +4,7 @@ import { expect } from "chai";
 import fc from "fast-check";
 
 import { VaultClient, VaultError } from "../../src/client/index.js";
-import { keysOf } from "../../src/protocol/keys-of.js";
+import { keysOf } from "../../src/protocol/index.js";
 import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { speedUpTime } from "../helpers/deadlines.js";
 import { StatusError, hardhatError } from "../helpers/foreign-errors.js";

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { fieldsOf } from "./fields.js";
-import { keysOf as kindsOf } from "../../src/protocol/keys-of.js";
+import { keysOf as kindsOf } from "../../src/protocol/index.js";
 import { answerBehind } from "./lagging-pair.js";
 import { startRpcServer } from "./rpc-server.js";
 import type {

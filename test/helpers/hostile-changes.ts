@@ -1,6 +1,6 @@
 import fc from "fast-check";
 
-import { keysOf } from "../../src/protocol/keys-of.js";
+import { keysOf } from "../../src/protocol/index.js";
 
 /** What becomes of hex before and after a place; each edit is a byte or a word. */
 const hexEditors = {

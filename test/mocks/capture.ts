@@ -11,7 +11,7 @@ import type {
   CapturedFixture,
   DeployMocksOptions,
 } from "../../src/mocks/index.js";
-import { keysOf } from "../../src/protocol/keys-of.js";
+import { keysOf } from "../../src/protocol/index.js";
 import type { HardhatVault, MockVaultHandle } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import {

@@ -3,7 +3,7 @@ import type { NetworkConnection } from "hardhat/types/network";
 
 import { scenarios } from "../../src/mocks/index.js";
 import { zeroAnswer } from "../../src/mocks/scenarios.js";
-import { keysOf } from "../../src/protocol/keys-of.js";
+import { keysOf } from "../../src/protocol/index.js";
 import { connectTo } from "../helpers/hre.js";
 
 const DAY = 86_400n;

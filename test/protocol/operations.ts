@@ -7,23 +7,24 @@ import {
 } from "../../src/client/index.js";
 import hardhatVault from "../../src/index.js";
 import {
+  answerOf,
   declaredDecimals,
   describeEnumValue,
+  describeTime,
   displayDecimalsKeys,
+  get,
+  groupDigits,
   hasOwnersScale,
   isStandalone,
   operationEntry,
   operationNames,
-  readOperationNames,
+  placesOf,
   queriesOf,
+  readOperationNames,
+  set,
   standaloneQueries,
   targetsOf,
   units,
-  answerOf,
-  get,
-  placesOf,
-  set,
-  groupDigits,
 } from "../../src/protocol/index.js";
 import type { Field, OperationName } from "../../src/protocol/index.js";
 import { formatNative, scale } from "../../src/protocol/amounts.js";
@@ -33,7 +34,6 @@ import {
   hasEnded,
   isSameRound,
 } from "../../src/protocol/round.js";
-import { describeTime } from "../../src/protocol/time.js";
 import { createTestHre } from "../helpers/hre.js";
 
 /** Names of the results, from the protocol's section 2, by hand. */

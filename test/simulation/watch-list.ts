@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { toQuantity } from "ethers";
 
 import {
+  keysOf,
   operations,
   placesOf,
   standaloneQueries,
@@ -15,7 +16,6 @@ import type {
   ContractCall,
 } from "../helpers/scripted-contracts.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
-import { keysOf } from "../../src/protocol/keys-of.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { changeCalls, simulateOn } from "../helpers/simulate-on.js";
 

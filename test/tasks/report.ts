@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 
 import { expect } from "chai";
 
-import { describeTime } from "../../src/protocol/time.js";
+import { describeTime } from "../../src/protocol/index.js";
 import { html } from "../../tasks/report/html.js";
 import { httpNetwork } from "../helpers/hre.js";
 import { NOBODY } from "../helpers/names.js";

@@ -7,7 +7,7 @@ import { expect } from "chai";
 import { foundryBinary } from "../anvil.js";
 import { startServerProcess } from "../child-process.js";
 import { fieldsOf, listOf } from "../fields.js";
-import { keysOf } from "../../../src/protocol/keys-of.js";
+import { keysOf } from "../../../src/protocol/index.js";
 import { sample } from "../sample.js";
 import { contractSources, foundryCompiler } from "../solc.js";
 import type { Tarball } from "../tarball.js";
