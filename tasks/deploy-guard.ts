@@ -43,7 +43,10 @@ export async function deploy(
     }
   };
   const guard = await deployGuard(vault, {
-    ...{ from, settler, confirm, isAsked: !yes },
+    from,
+    settler,
+    confirm,
+    isAsked: !yes,
     onHash: (hash) => {
       void say(err, notes(`Transaction ${hash}`));
     },

@@ -257,7 +257,9 @@ function errorOf(
   const { code } = asRecord(said);
   return (method, attempts) => {
     const facts = {
-      ...{ network, method, kind },
+      network,
+      method,
+      kind,
       ...(typeof code === "number" && { rpcCode: code }),
       ...(status !== undefined && { httpStatus: status }),
       ...attempts,

@@ -56,7 +56,8 @@ export async function agree(
         ? verdict
         : {
             ...termsWithin(verdict, preflight),
-            ...{ preflight, route: newer.route },
+            preflight,
+            route: newer.route,
           };
     }
     if (options.confirm === undefined || isRepeated) {

@@ -116,13 +116,19 @@ export async function deployGuard(
   }
   await confirm({
     from: signer.address,
-    ...{ settler, address, chainId },
+    settler,
+    address,
+    chainId,
     cost: gas * price.current,
     maxCost: gas * price.highest,
   });
   const nonce = await findFreeNonce(rpc, signer, latest.number);
   const transaction = await sign(rpc, signer, {
-    ...{ from: signer.address, ...call, chainId, nonce, gas },
+    from: signer.address,
+    ...call,
+    chainId,
+    nonce,
+    gas,
     fees: price.fees,
   });
   // Another may have deployed it meanwhile: the last request before sending.

@@ -86,7 +86,12 @@ export function parseOptions(
     }
   }
   return {
-    ...{ from, confirm, confirmReplacement, assertOnly, resume, resumeFirst },
+    from,
+    confirm,
+    confirmReplacement,
+    assertOnly,
+    resume,
+    resumeFirst,
     ifExpired: options.ifExpired === true,
     partial: options.partial === true,
     retryReverted: options.retryReverted === true,

@@ -138,7 +138,9 @@ export async function propose(
       reason: null,
     },
     verdict: refuseLoss(vault, route, simulated, areTokensGiven) ?? {
-      ...{ kind: "terms", gas, price: limited },
+      kind: "terms",
+      gas,
+      price: limited,
     },
   };
 }

@@ -138,7 +138,9 @@ export async function signReplacement(
       ? { to: newest.to, data: newest.data, gas: newest.gas }
       : { to: from, data: "0x", gas: await transferGas(rpc, from) };
   const declined = await confirm?.({
-    ...{ chainId, from: checksumAddress(from), nonce },
+    chainId,
+    from: checksumAddress(from),
+    nonce,
     hash: newest.hash ?? null,
     earlierMaxCost: newest.gas * priceOf(old, block).highest,
     cost: call.gas * price.current,
@@ -164,7 +166,8 @@ export async function signReplacement(
   }
   const transaction = {
     ...signed,
-    ...{ raw, hash },
+    raw,
+    hash,
     kind: kind === "bump" ? newest.kind : "cancellation",
     preparedAt: Date.now(),
   };

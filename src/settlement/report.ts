@@ -356,7 +356,8 @@ function describeEffect(
   const latest = `${describeRound(after)}, settled: ${after.settled ? "yes" : "no"}`;
   const isFollowed = fateOf(intended, after) === "followed";
   const settled = (reason?: string): Effects => ({
-    ...{ status: "settled", isFinal: true },
+    status: "settled",
+    isFinal: true,
     ...(reason !== undefined && !isGuarded && { reason }),
   });
   switch (effect) {

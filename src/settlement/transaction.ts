@@ -106,7 +106,10 @@ export function toRpcTransaction(
     ([name, value]) => [name, toQuantity(value)] as const,
   );
   return {
-    ...{ from, ...(to !== undefined && { to }), data, value: "0x0" },
+    from,
+    ...(to !== undefined && { to }),
+    data,
+    value: "0x0",
     ...Object.fromEntries(numbers),
   };
 }
