@@ -453,6 +453,19 @@ describe("what vault watch prints of an event", () => {
 describe("vault watch on a node", () => {
   const tasks = useTasks();
 
+  it("watch --from reads as that account, which mock fail --from names", async () => {
+    await tasks.run("settle --yes");
+    await tasks.run(`mock fail queryVolume closed --from ${NOBODY}`);
+    const seen = async (options: string): Promise<string> =>
+      (await tasks.run(`watch --until settled --json ${options}`)).stdout;
+    expect(await seen(`--from ${NOBODY}`))
+      .to.include("queryVolume reverted: closed")
+      .and.include(`"canBeSettledBy":"${NOBODY}"`);
+    expect(await seen(""))
+      .to.include('"settled":true')
+      .and.not.include("closed");
+  });
+
   for (const [code, until, exitCode, says] of [
     ["ENOSPC", "settled", 1, /VAULT_OUTPUT_NOT_WRITTEN/u],
     // It was settled, though nobody reads of it.
