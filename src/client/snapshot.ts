@@ -131,6 +131,10 @@ export async function readHeader({
   rpc,
   block,
 }: Context): Promise<Pick<Together, "block" | "pin">> {
+  if (typeof block === "object" && block.timestamp !== undefined) {
+    const { number, timestamp } = block;
+    return { block: { number, timestamp }, pin: block };
+  }
   const { number, timestamp, hash } =
     block === "pending"
       ? { ...(await getNextBlock(rpc)).next, hash: undefined }

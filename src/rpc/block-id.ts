@@ -8,6 +8,8 @@ export interface PinnedBlock {
   readonly number: number;
   /** Undefined for the pending block. */
   readonly hash: string | undefined;
+  /** Unix seconds; if it is known, the header is not read again. */
+  readonly timestamp?: number;
 }
 
 /** A block's number, its hex quantity, a tag, or a pinned block. */

@@ -76,21 +76,24 @@ export async function getBlock(
 }
 
 /**
- * Returns the block before a pinned one, of the same branch.
+ * Reads the time of a pinned block, and finds the block before it, of the same branch.
  *
  * @throws VaultError VAULT_REORGED if the pinned block is another one now
  */
-export async function getParent(
+export async function getWithParent(
   rpc: RpcClient,
   block: PinnedBlock,
-): Promise<PinnedBlock> {
+): Promise<{ readonly block: PinnedBlock; readonly parent: PinnedBlock }> {
   const read = rpc.parser(BLOCK_METHOD);
   const found = await findBlock(rpc, block);
   const [hash, parentHash] = ["hash", "parentHash"].map((name) =>
     read.optional(found[name], (value) => read.hash(value)),
   );
   requireHash(rpc, block, hash);
-  return { number: block.number - 1, hash: parentHash };
+  return {
+    block: { ...block, timestamp: read.number(found["timestamp"]) },
+    parent: { number: block.number - 1, hash: parentHash },
+  };
 }
 
 function requireHash(

@@ -146,7 +146,10 @@ async function proposeAgain(
   if (!isOld && next.number - before.number <= MOST_BLOCKS) {
     return undefined;
   }
-  const observation = await observe(vault, next.number - 1);
+  const observation = await observe(
+    vault.pinnedTo(next.latest),
+    next.latest.number,
+  );
   const { round: current } = observation;
   const time = await endTime(vault, next.latest, next);
   const { ifExpired } = options;

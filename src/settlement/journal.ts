@@ -29,26 +29,15 @@ const FILE_MODE = 0o600;
 /** A file is empty only between two system calls, where there are no hard links. */
 const EMPTY_MS = 60_000;
 
-/** The chain that a journal belongs to, without its id. */
-type JournalChain = Pick<JournalSubject, "chainKind" | "genesisHash">;
-
-/** Asks which chain it is; in process, where no journal is kept, nothing. */
-async function journalChain(vault: VaultHost): Promise<JournalChain> {
-  const [isDevelopment, genesisHash] = isKeptBy(vault)
-    ? await Promise.all([
-        isDevelopmentNodeNow(vault.rpc),
-        getGenesisHash(vault.rpc),
-      ])
-    : [true, UNKNOWN_GENESIS];
-  return { chainKind: kindOf(isDevelopment), genesisHash };
+/** Asks of which kind the chain is now; in process, where no journal is kept, nothing. */
+export async function askChainKind(vault: VaultHost): Promise<ChainKind> {
+  return isKeptBy(vault) && !(await isDevelopmentNodeNow(vault.rpc))
+    ? "live"
+    : "development";
 }
 
 function isKeptBy({ connection }: VaultHost): boolean {
   return connection.networkConfig.type === "http";
-}
-
-function kindOf(isDevelopment: boolean): ChainKind {
-  return isDevelopment ? "development" : "live";
 }
 
 /**
@@ -81,13 +70,18 @@ export class Journal {
     return this.subject.vault;
   }
 
+  /** @param kind Default: it is asked for. */
   public static async of(
     vault: VaultHost,
     chainId: number,
     address: Address,
+    kind?: ChainKind,
   ): Promise<Journal> {
     const { root } = vault.context.config.paths;
-    const { chainKind, genesisHash } = await journalChain(vault);
+    const [chainKind, genesisHash] = await Promise.all([
+      kind ?? askChainKind(vault),
+      isKeptBy(vault) ? getGenesisHash(vault.rpc) : UNKNOWN_GENESIS,
+    ]);
     const subject = { chainKind, chainId, genesisHash, vault: address };
     return new Journal(root, subject, isKeptBy(vault));
   }
@@ -98,18 +92,12 @@ export class Journal {
    *
    * @throws VaultError VAULT_CHAIN_CHANGED
    */
-  public async requireSameChainKind({
-    rpc,
-    networkName,
-  }: VaultHost): Promise<void> {
+  public async requireSameChainKind(vault: VaultHost): Promise<void> {
     const { chainKind, chainId } = this.subject;
-    if (!this.isKept) {
-      return;
-    }
-    const kind = kindOf(await isDevelopmentNodeNow(rpc));
+    const kind = await askChainKind(vault);
     if (kind !== chainKind) {
       throw vaultError("VAULT_CHAIN_CHANGED", {
-        network: networkName,
+        network: vault.networkName,
         expected: `${chainId} of a ${chainKind} node`,
         actual: `${chainId} of a ${kind} one`,
       });

@@ -2,6 +2,7 @@ import type { VaultHost } from "../host.js";
 import { findRoute } from "../settlement-call/guarded.js";
 import type { SettlementRoute } from "../settlement-call/route.js";
 import { Journal } from "./journal.js";
+import type { ChainKind } from "./journal-file.js";
 import type { Observation } from "./observe.js";
 import type { ParsedOptions } from "./options.js";
 import { resolveSigner } from "./signer.js";
@@ -22,12 +23,15 @@ export interface Prepared {
  */
 export async function prepare(
   vault: VaultHost,
-  { chainId, contract, round }: Observation,
+  {
+    observation: { chainId, contract, round },
+    chainKind,
+  }: { readonly observation: Observation; readonly chainKind: ChainKind },
   { from, ifExpired, partial, tokens = [] }: ParsedOptions,
 ): Promise<Prepared> {
   const { rpc, connection } = vault;
   const signer = await resolveSigner(rpc, connection.networkConfig, from);
-  const journal = await Journal.of(vault, chainId, contract.address);
+  const journal = await Journal.of(vault, chainId, contract.address, chainKind);
   await journal.refuseUnfinished();
   const route = await findRoute(vault, signer.address, "latest", {
     round,

@@ -11,7 +11,7 @@ import type { Address, VaultRound } from "../protocol/index.js";
 import { describeRound, isSameRound } from "../protocol/round.js";
 import { getBalance, hasCode } from "../rpc/accounts.js";
 import type { BlockId } from "../rpc/block-id.js";
-import { getBlock, getParent } from "../rpc/blocks.js";
+import { getBlock, getWithParent } from "../rpc/blocks.js";
 import { isReorganised, readOnBranch } from "../rpc/pinned-block.js";
 import type { BlockInfo } from "../rpc/blocks.js";
 import { callContract, tryCall } from "../rpc/calls.js";
@@ -260,13 +260,13 @@ async function readAround(
   const pin = { number: blockNumber, hash: blockHash };
   const pinned = vault.pinnedTo(pin);
   const proven = async () => {
-    const parent = await getParent(vault.rpc, pin);
+    const { block, parent } = await getWithParent(vault.rpc, pin);
     return await readOnBranch(
       vault.rpc,
       pin,
       async () =>
         await Promise.all([
-          stateAt(pinned, blockNumber, wantsAll),
+          stateAt(vault.pinnedTo(block), blockNumber, wantsAll),
           ...(succeeded === false
             ? []
             : [stateAt(vault.pinnedTo(parent), parent.number, wantsAll)]),

@@ -16,8 +16,8 @@ import { conclude } from "./conclude.js";
 import { Following } from "./follow.js";
 import type { Means, Rules } from "./follow.js";
 import { endTime, staleAge, staleHead } from "./head-age.js";
-import { Journal } from "./journal.js";
-import type { JournalEntry } from "./journal-file.js";
+import { Journal, askChainKind } from "./journal.js";
+import type { ChainKind, JournalEntry } from "./journal-file.js";
 import type { Sought } from "./look.js";
 import { observe } from "./observe.js";
 import type { Observation } from "./observe.js";
@@ -164,19 +164,22 @@ interface Seen extends Next {
   /** The time by which the round has ended or not, Unix seconds. */
   readonly time: number;
   readonly observation: Observation;
+  readonly chainKind: ChainKind;
 }
 
-/** Reads the round. */
+/** Reads the round, and of which kind the chain is now. */
 async function seeRound(vault: VaultHost): Promise<Seen | Stop> {
   return await orStop({}, async () => {
     const next = await chooseNextBlock(vault);
-    const [observation, time] = await Promise.all([
-      observe(vault, next.number - 1),
-      endTime(vault, next.latest, next),
+    const { latest } = next;
+    const [observation, chainKind] = await Promise.all([
+      observe(vault.pinnedTo(latest), latest.number),
+      askChainKind(vault),
     ]);
+    const time = await endTime(vault, latest, next);
     const { chainId, block, round } = observation;
     const known = { chainId, block, round };
-    return { kind: "next", known, next, time, observation };
+    return { kind: "next", known, next, time, observation, chainKind };
   });
 }
 
@@ -211,7 +214,7 @@ async function getReady(
     return seen;
   }
   return await orStop(seen.known, async () => {
-    const prepared = await prepare(vault, seen.observation, options);
+    const prepared = await prepare(vault, seen, options);
     const guard = prepared.route.guard?.address;
     const known = { ...seen.known, guard };
     const nothing = await findObstacle(vault, seen, options);

@@ -8,7 +8,7 @@ import {
   getBlockNumber,
   getGenesisHash,
   getNextBlock,
-  getParent,
+  getWithParent,
 } from "../../src/rpc/blocks.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { HASH } from "../helpers/names.js";
@@ -76,12 +76,13 @@ describe("a block that a node describes", () => {
   it("has the parent that it names, unless it is another block by now", async () => {
     const parentHash = `0x${"cd".repeat(32)}`;
     const rpc = answering({ ...header, parentHash });
-    expect(await getParent(rpc, { number: 5, hash: HASH })).to.deep.equal({
-      number: 4,
-      hash: parentHash,
+    const pin = { number: 5, hash: HASH };
+    expect(await getWithParent(rpc, pin)).to.deep.equal({
+      block: { ...pin, timestamp: 100 },
+      parent: { number: 4, hash: parentHash },
     });
     await expectVaultError(
-      getParent(rpc, { number: 5, hash: parentHash }),
+      getWithParent(rpc, { number: 5, hash: parentHash }),
       "VAULT_REORGED",
     );
   });

@@ -87,11 +87,12 @@ describe("settleAll", () => {
   it("asks for nothing twice, and reads the vault with one call each time", async () => {
     await keeper.settle();
     expect(keeper.chain.asked.map(({ method }) => method)).to.deep.equal([
-      // The newest block and the next one, the header of its block, then the vault.
+      // The newest block and the next one.
       ...["eth_getBlockByNumber", "eth_getBlockByNumber"],
-      ...["eth_getBlockByNumber", "eth_call"],
-      // The kind of chain, and the genesis block.
-      ...["hardhat_metadata", "anvil_nodeInfo", "eth_getBlockByNumber"],
+      // The kind of chain, and the vault at the newest block.
+      ...["hardhat_metadata", "anvil_nodeInfo", "eth_call"],
+      // The genesis block.
+      "eth_getBlockByNumber",
       // The price, whether data has a fee of its own, and the preview.
       ...["eth_maxPriorityFeePerGas", "eth_getCode"],
       "eth_simulateV1",
@@ -103,9 +104,8 @@ describe("settleAll", () => {
       // The round again, right before the transaction leaves.
       "eth_call",
       ...[SEND, RECEIPT],
-      // Its block once more, and the readings after and before it.
+      // Its block and the one before, and the readings after and before it.
       ...["eth_getBlockByNumber", "eth_getBlockByNumber"],
-      "eth_getBlockByNumber",
       ...["eth_call", "eth_call"],
     ]);
   });
