@@ -35,7 +35,7 @@ describe("the requests of a settlement", () => {
     await keeper.close();
   });
 
-  it("are at most 20 if a keeper settles unattended on a live chain, with its key and without a guard", async () => {
+  it("are at most 20 if a keeper settles unattended on a live chain, with its key, without a guard, and the first look finds the one confirmation it wants", async () => {
     const vault = await keeper.connect({
       url: server.url,
       gas: "auto",
