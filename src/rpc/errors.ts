@@ -74,7 +74,11 @@ export function isNodeRefusal(error: unknown): error is VaultError {
 
 /** True if the node or a gateway refused for good, also by an HTTP status such as 403. */
 export function isRefused(error: unknown): error is VaultError {
-  return VaultError.isVaultError(error) && error.details["kind"] === "refused";
+  return (
+    VaultError.isVaultError(error) &&
+    (error.details["kind"] === "refused" ||
+      isRefusedStatus(Number(error.details["httpStatus"])))
+  );
 }
 
 /** True if the node or a proxy refused, so that another request may succeed. */
