@@ -222,17 +222,17 @@ function rivalCases(
 
 /** The header of the block that the round is first read at. */
 function isFirstLook({ method, occurrence }: RequestKey): boolean {
-  return method === "eth_getBlockByNumber" && occurrence === 1;
+  return method === "eth_getBlockByNumber" && occurrence === 0;
 }
 
 /**
- * The first block of the chain and the pending one, requested together with the first
- * look: a change right before them is made before or after that look, as the node answers
- * them.
+ * The first block of the chain and the pending one, requested together with the header of
+ * the first look: a change right before them is made before or after that header, as the node
+ * answers them.
  */
 function isBesideLook({ method, occurrence }: RequestKey): boolean {
   return (
-    (method === "eth_getBlockByNumber" && [0, 2].includes(occurrence)) ||
+    (method === "eth_getBlockByNumber" && [1, 2].includes(occurrence)) ||
     // The kind of chain is asked together with the last look.
     ["hardhat_metadata", "anvil_nodeInfo"].includes(method)
   );
