@@ -137,6 +137,8 @@ export class KnownNode {
   public isDevelopment: boolean | undefined;
   /** Those that change a development chain, one after the other. */
   public readonly changes = pLimit(1);
+  /** What each account sends, by its lower-case address, one after the other. */
+  public readonly senders = new Map<string, ReturnType<typeof pLimit>>();
   /** Why it cannot simulate a settlement right. */
   public simulatesNot: string | undefined;
   /** True if its `eth_simulateV1` takes a block's number, and not its hash. */
