@@ -67,7 +67,7 @@ export type {
   HttpEngine,
   SimulateSettleAllOptions,
 } from "./simulation/options.js";
-export type { SimulationTime } from "./settlement-call/next-block.js";
+export type { SimulationTime } from "./simulation/next-block.js";
 export type {
   BalanceChange,
   ReadingChange,

@@ -16,7 +16,7 @@ import type {
   SettlementPreflight,
 } from "../src/settlement/types.js";
 import { hasEnded, isSameRound } from "../src/protocol/round.js";
-import { OTHER_ORIGIN } from "../src/settlement-call/route.js";
+import { OTHER_ORIGIN } from "../src/guard/call.js";
 import { keysOf } from "../src/protocol/index.js";
 import { toJsonValue } from "../src/json.js";
 import { escapeUntrusted, toSafeJson } from "../src/escape.js";

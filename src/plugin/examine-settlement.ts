@@ -25,18 +25,17 @@ import { resolveSigner } from "../settlement/signer.js";
 import type { Signer } from "../settlement/signer.js";
 import { requireFeeLimit, resolveFees } from "../settlement-call/fees.js";
 import type { GasPrice } from "../settlement-call/fees.js";
-import { settlementCall } from "../settlement-call/route.js";
-import type { SettlementRoute } from "../settlement-call/route.js";
 import {
+  settlementCall,
   findGuard,
   findRoute,
   keepsTokens,
-} from "../settlement-call/guarded.js";
-import type { FoundGuard } from "../settlement-call/guarded.js";
-import { explainRefusal } from "../settlement-call/outcome.js";
-import type { Refusal } from "../settlement-call/outcome.js";
-import { chooseNextBlock } from "../settlement-call/next-block.js";
-import type { ChosenNextBlock } from "../settlement-call/next-block.js";
+} from "../guard/call.js";
+import type { SettlementRoute, FoundGuard } from "../guard/call.js";
+import { explainRefusal } from "../guard/outcome.js";
+import type { Refusal } from "../guard/outcome.js";
+import { chooseNextBlock } from "../simulation/next-block.js";
+import type { ChosenNextBlock } from "../simulation/next-block.js";
 import type { Simulated } from "../simulation/simulate.js";
 import { escapeUntrusted } from "../escape.js";
 import { asRecord, listOf } from "../json.js";

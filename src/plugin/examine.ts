@@ -19,7 +19,7 @@ import type { BlockInfo } from "../rpc/blocks.js";
 import { isDevelopmentNode } from "../rpc/development-node.js";
 import { NO_REASON } from "../rpc/revert-reason.js";
 import { maxHeadAge } from "../settlement/head-age.js";
-import { chooseNextBlock } from "../settlement-call/next-block.js";
+import { chooseNextBlock } from "../simulation/next-block.js";
 import { simulate } from "../simulation/simulate.js";
 import { check, fail, findingOf, ok, warn } from "./check.js";
 import type { Check, Finding } from "./check.js";

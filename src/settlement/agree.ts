@@ -1,10 +1,10 @@
-import type { Stopped } from "../settlement-call/outcome.js";
-import { obstacleIn, refusedBy } from "../settlement-call/outcome.js";
+import type { Stopped } from "../guard/outcome.js";
+import { obstacleIn, refusedBy } from "../guard/outcome.js";
 import { VaultError, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { offerAtMost, requireFeeLimit } from "../settlement-call/fees.js";
-import { chooseNextBlock } from "../settlement-call/next-block.js";
-import type { SettlementRoute } from "../settlement-call/route.js";
+import { chooseNextBlock } from "../simulation/next-block.js";
+import type { SettlementRoute } from "../guard/call.js";
 import { endTime, staleHead } from "./head-age.js";
 import { observe } from "./observe.js";
 import type { ParsedOptions } from "./options.js";

@@ -5,18 +5,18 @@ import type { VaultHost } from "../host.js";
 import type { Block } from "../rpc/blocks.js";
 import { tryCall } from "../rpc/calls.js";
 import { estimateGas } from "../settlement-call/fees.js";
-import { explainRefusal } from "../settlement-call/outcome.js";
-import { isCalledOnly } from "../settlement-call/route.js";
-import { chooseNextBlock } from "../settlement-call/next-block.js";
-import { locateVault } from "./observe.js";
-import { refuseLoss, trySimulation } from "./propose.js";
-import { settlementCall } from "../settlement-call/route.js";
+import { explainRefusal } from "../guard/outcome.js";
 import {
+  isCalledOnly,
+  settlementCall,
   describeKey,
   findGuard,
   findRoute,
   namedTokens,
-} from "../settlement-call/guarded.js";
+} from "../guard/call.js";
+import { chooseNextBlock } from "../simulation/next-block.js";
+import { locateVault } from "./observe.js";
+import { refuseLoss, trySimulation } from "./propose.js";
 
 /** Transaction of a settlement for another wallet to send. */
 export interface UnsignedSettlement {

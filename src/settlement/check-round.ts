@@ -1,5 +1,5 @@
-import { obstacleIn } from "../settlement-call/outcome.js";
-import type { Stopped } from "../settlement-call/outcome.js";
+import { obstacleIn } from "../guard/outcome.js";
+import type { Stopped } from "../guard/outcome.js";
 import type { VaultHost } from "../host.js";
 import { endTime, staleAge, staleHead } from "./head-age.js";
 import type { JournalEntry } from "./journal-file.js";

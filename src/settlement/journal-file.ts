@@ -9,7 +9,7 @@ import {
 import { checkAnswer } from "../mocks/values.js";
 import type { VaultRound } from "../protocol/index.js";
 import { isSameRound } from "../protocol/round.js";
-import { settlementCall } from "../settlement-call/route.js";
+import { settlementCall } from "../guard/call.js";
 import { isSignedAs, sentSchema } from "./transaction.js";
 import type { SentTransaction } from "./transaction.js";
 import { SETTLEMENT_STATUSES } from "./types.js";

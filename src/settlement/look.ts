@@ -10,7 +10,7 @@ import {
   getTransactions,
 } from "../rpc/transactions.js";
 import type { SeenTransaction } from "../rpc/transactions.js";
-import type { Stopped } from "../settlement-call/outcome.js";
+import type { Stopped } from "../guard/outcome.js";
 import type { CheckRound } from "./check-round.js";
 import type { Mined } from "./result.js";
 import { describeProblem } from "./send.js";

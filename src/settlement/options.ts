@@ -4,7 +4,7 @@ import { invalidArgument } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { Address } from "../protocol/index.js";
 import type { FeeLimits } from "../settlement-call/fees.js";
-import { namedTokens } from "../settlement-call/guarded.js";
+import { namedTokens } from "../guard/call.js";
 import type { ChainKind } from "./journal-file.js";
 import { settleAllOptions } from "./types.js";
 import type { SettleAllOptions, SettlementEvent } from "./types.js";

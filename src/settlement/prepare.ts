@@ -1,6 +1,6 @@
 import type { VaultHost } from "../host.js";
-import { findRoute } from "../settlement-call/guarded.js";
-import type { SettlementRoute } from "../settlement-call/route.js";
+import { findRoute } from "../guard/call.js";
+import type { SettlementRoute } from "../guard/call.js";
 import { Journal } from "./journal.js";
 import type { ChainKind } from "./journal-file.js";
 import type { Observation } from "./observe.js";

@@ -1,15 +1,14 @@
-import type { Stopped } from "../settlement-call/outcome.js";
+import type { Stopped, Refusal } from "../guard/outcome.js";
 import type { LocatedAddress } from "../client/addresses.js";
 import { fallbackTo, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import { getBalance, hasCode } from "../rpc/accounts.js";
-import type { ChosenNextBlock } from "../settlement-call/next-block.js";
+import type { ChosenNextBlock } from "../simulation/next-block.js";
 import { tryCall } from "../rpc/calls.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import type { VaultHost } from "../host.js";
-import { keepsTokens } from "../settlement-call/guarded.js";
-import { INTRINSIC_GAS, settlementCall } from "../settlement-call/route.js";
-import type { SettlementRoute } from "../settlement-call/route.js";
+import { keepsTokens, INTRINSIC_GAS, settlementCall } from "../guard/call.js";
+import type { SettlementRoute } from "../guard/call.js";
 import { describeTokens } from "../simulation/tokens.js";
 import {
   SETTLED_MEANWHILE,
@@ -17,8 +16,7 @@ import {
   nothingToDo,
   refusedBy,
   statusOfRefusal,
-} from "../settlement-call/outcome.js";
-import type { Refusal } from "../settlement-call/outcome.js";
+} from "../guard/outcome.js";
 import type { HttpEngine, SimulationRequest } from "../simulation/options.js";
 import { simulate } from "../simulation/simulate.js";
 import type { Simulated } from "../simulation/simulate.js";

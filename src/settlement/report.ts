@@ -17,8 +17,8 @@ import type { BlockInfo } from "../rpc/blocks.js";
 import { callContract, tryCall } from "../rpc/calls.js";
 import { getReceipt } from "../rpc/transactions.js";
 import type { Receipt } from "../rpc/transactions.js";
-import { keepsTokens } from "../settlement-call/guarded.js";
-import type { SettlementRoute } from "../settlement-call/route.js";
+import { keepsTokens } from "../guard/call.js";
+import type { SettlementRoute } from "../guard/call.js";
 import {
   effectOf,
   explainRefusal,
@@ -26,8 +26,8 @@ import {
   innerReason,
   outOfGas,
   usesAllGas,
-} from "../settlement-call/outcome.js";
-import type { Refusal } from "../settlement-call/outcome.js";
+} from "../guard/outcome.js";
+import type { Refusal } from "../guard/outcome.js";
 import type { Simulation } from "../simulation/types.js";
 import { differencesByMoreThanTime } from "./differences.js";
 import type { JournalEntry } from "./journal-file.js";

@@ -8,10 +8,9 @@ import type { GuardedSettlement } from "../guard/round-guard.js";
 import type { VaultHost } from "../host.js";
 import type { Address } from "../protocol/index.js";
 import { TRANSACTION_GAS_CAP } from "../rpc/chain.js";
-import { keepsTokens } from "../settlement-call/guarded.js";
-import { fateOf } from "../settlement-call/outcome.js";
-import type { Refusal } from "../settlement-call/outcome.js";
-import { OTHER_ORIGIN } from "../settlement-call/route.js";
+import { keepsTokens, OTHER_ORIGIN } from "../guard/call.js";
+import { fateOf } from "../guard/outcome.js";
+import type { Refusal } from "../guard/outcome.js";
 import {
   changedBalances,
   changesBetween,

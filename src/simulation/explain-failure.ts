@@ -1,12 +1,8 @@
 import type { VaultHost } from "../host.js";
 import { TRANSACTION_GAS_CAP } from "../rpc/chain.js";
 import { decodeRevertReason, invalidOpcode } from "../rpc/revert-reason.js";
-import {
-  explainRefusal,
-  innerReason,
-  outOfGas,
-} from "../settlement-call/outcome.js";
-import type { GasLimit, Refusal } from "../settlement-call/outcome.js";
+import { explainRefusal, innerReason, outOfGas } from "../guard/outcome.js";
+import type { GasLimit, Refusal } from "../guard/outcome.js";
 import { isOutOfGas } from "./engines/engine.js";
 import type { Attempt, FailedCall } from "./engines/engine.js";
 

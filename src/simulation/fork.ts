@@ -20,7 +20,7 @@ import type { Block } from "../rpc/blocks.js";
 import type { Eip1193Provider } from "../rpc/eip1193.js";
 import { classify, toRpcError } from "../rpc/errors.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
-import { readUpstreamBlock } from "../settlement-call/next-block.js";
+import { readUpstreamBlock } from "./next-block.js";
 import { FORK_NETWORK } from "../host.js";
 import { FORK_REQUESTS, ForkServer, bindForkServer } from "./fork-server.js";
 import type { Memo } from "./memo.js";

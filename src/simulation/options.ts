@@ -6,11 +6,11 @@ import { readOptions } from "../client/reader.js";
 import { invalidArgument } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { GasPrice } from "../settlement-call/fees.js";
-import { namedTokens } from "../settlement-call/guarded.js";
-import type { SettlementRoute } from "../settlement-call/route.js";
+import { namedTokens } from "../guard/call.js";
+import type { SettlementRoute } from "../guard/call.js";
 import { forkedBlockOptions } from "./fork.js";
-import { checkTime } from "../settlement-call/next-block.js";
-import type { SimulationTime } from "../settlement-call/next-block.js";
+import { checkTime } from "./next-block.js";
+import type { SimulationTime } from "./next-block.js";
 import type { SimulationEngine } from "./types.js";
 import type { WatchedSubjects } from "./watch-list.js";
 

@@ -12,7 +12,7 @@ import type {
   OperationName,
   ReadOperationName,
 } from "../../src/protocol/index.js";
-import { chooseNextBlock } from "../../src/settlement-call/next-block.js";
+import { chooseNextBlock } from "../../src/simulation/next-block.js";
 import { simulate } from "../../src/simulation/simulate.js";
 import type { Simulation } from "../../src/simulation/types.js";
 import type { BareHost } from "./bare-host.js";

@@ -5,7 +5,7 @@ import { expect } from "chai";
 
 import { roundChecker } from "../../src/settlement/check-round.js";
 import { endTime, staleAge } from "../../src/settlement/head-age.js";
-import type { Stopped } from "../../src/settlement-call/outcome.js";
+import type { Stopped } from "../../src/guard/outcome.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { speedUpTime, useWallClock } from "../helpers/deadlines.js";
 import { entry, itSettles, useKeeper } from "../helpers/keeper.js";

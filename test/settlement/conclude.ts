@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 
 import { expect } from "chai";
 
-import { nothingToDo } from "../../src/settlement-call/outcome.js";
+import { nothingToDo } from "../../src/guard/outcome.js";
 import { conclude } from "../../src/settlement/conclude.js";
 import { Journal } from "../../src/settlement/journal.js";
 import { parseOptions } from "../../src/settlement/options.js";

@@ -4,7 +4,7 @@ import { toQuantity } from "ethers";
 import { vaultError } from "../../src/errors.js";
 import type { VaultError } from "../../src/errors.js";
 import type { Address } from "../../src/protocol/index.js";
-import type { SettlementRoute } from "../../src/settlement-call/route.js";
+import type { SettlementRoute } from "../../src/guard/call.js";
 import { refuseLoss } from "../../src/settlement/propose.js";
 import type { SettlementResult } from "../../src/settlement/result.js";
 import type { Simulated } from "../../src/simulation/simulate.js";

@@ -3,9 +3,8 @@ import { Interface } from "ethers";
 
 import type { Address } from "../../src/protocol/index.js";
 import { parseGuarded } from "../../src/guard/round-guard.js";
-import { simulateSettleAll } from "../../src/simulation/simulate.js";
-import { simulate } from "../../src/simulation/simulate.js";
-import { chooseNextBlock } from "../../src/settlement-call/next-block.js";
+import { simulateSettleAll, simulate } from "../../src/simulation/simulate.js";
+import { chooseNextBlock } from "../../src/simulation/next-block.js";
 import { vaultError } from "../../src/errors.js";
 import type { Simulation } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";

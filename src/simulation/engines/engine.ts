@@ -3,9 +3,9 @@ import type { ReadCall } from "../../client/lens/lens.js";
 import type { Address } from "../../protocol/index.js";
 import type { BlockInfo } from "../../rpc/blocks.js";
 import type { CallResult } from "../../rpc/calls.js";
-import type { ChosenNextBlock } from "../../settlement-call/next-block.js";
-import { usesAllGas } from "../../settlement-call/outcome.js";
-import type { SettlementRoute } from "../../settlement-call/route.js";
+import type { ChosenNextBlock } from "../next-block.js";
+import { usesAllGas } from "../../guard/outcome.js";
+import type { SettlementRoute } from "../../guard/call.js";
 import type { SimulationEngine, Transfer } from "../types.js";
 
 /** The transaction of a settlement as it would be sent. */

@@ -10,7 +10,7 @@ import { tryCall } from "../../rpc/calls.js";
 import { isNodeRefusal } from "../../rpc/errors.js";
 import { fewRetries } from "../../rpc/retry.js";
 import type { RevertReason } from "../../rpc/revert-reason.js";
-import { settlementCall } from "../../settlement-call/route.js";
+import { settlementCall } from "../../guard/call.js";
 import type { Attempt, Run, Unavailable, Watched } from "./engine.js";
 import { createFork, requireForkNetwork } from "../fork.js";
 import { FORK_REQUESTS } from "../fork-server.js";

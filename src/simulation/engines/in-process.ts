@@ -20,7 +20,7 @@ import type { RpcClient } from "../../rpc/rpc-client.js";
 import { decodeRevertReason } from "../../rpc/revert-reason.js";
 import { traceTransaction } from "../../rpc/traces.js";
 import { getReceipt } from "../../rpc/transactions.js";
-import { isCalledOnly, settlementCall } from "../../settlement-call/route.js";
+import { isCalledOnly, settlementCall } from "../../guard/call.js";
 import { nativeTransfersOf, transfersIn } from "../tokens.js";
 import { readsOf } from "../watch-list.js";
 import { beforeRefunds } from "./engine.js";

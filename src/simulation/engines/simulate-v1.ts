@@ -20,12 +20,12 @@ import { ResponseParser } from "../../rpc/response-parser.js";
 import { fewRetries } from "../../rpc/retry.js";
 import { decodeRevertReason, invalidOpcode } from "../../rpc/revert-reason.js";
 import type { RpcClient } from "../../rpc/rpc-client.js";
-import { usesAllGas } from "../../settlement-call/outcome.js";
+import { usesAllGas } from "../../guard/outcome.js";
 import {
   INTRINSIC_GAS,
   isCalledOnly,
   settlementCall,
-} from "../../settlement-call/route.js";
+} from "../../guard/call.js";
 import { accountIn, readsOf } from "../watch-list.js";
 import { gainOf, transfersIn } from "../tokens.js";
 import type { Transfer } from "../types.js";

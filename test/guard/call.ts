@@ -1,6 +1,6 @@
 import { expect } from "chai";
 
-import { findRoute } from "../../src/settlement-call/guarded.js";
+import { findRoute } from "../../src/guard/call.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { codedError } from "../helpers/foreign-errors.js";
 import { guardCode } from "../helpers/guard.js";

@@ -10,7 +10,7 @@ import {
   fateOf,
   obstacleIn,
   statusOfRefusal,
-} from "../../src/settlement-call/outcome.js";
+} from "../../src/guard/outcome.js";
 import { GUARD } from "../helpers/keeper.js";
 import {
   FACTORY,

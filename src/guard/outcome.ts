@@ -4,8 +4,8 @@ import { mockHint } from "../client/addresses.js";
 import { wrongAddressHint } from "../client/codec.js";
 import { vaultError } from "../errors.js";
 import type { VaultError, VaultErrorCode } from "../errors.js";
-import { guardErrors } from "../guard/errors.js";
-import { unwrapReverted } from "../guard/round-guard.js";
+import { guardErrors } from "./errors.js";
+import { unwrapReverted } from "./round-guard.js";
 import type { VaultHost } from "../host.js";
 import type { Hex, VaultRound } from "../protocol/index.js";
 import {
@@ -17,8 +17,8 @@ import {
 import { describeTime } from "../protocol/index.js";
 import { decodeArguments, decodeRevertReason } from "../rpc/revert-reason.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
-import { describeKey } from "./guarded.js";
-import type { SettlementRoute } from "./route.js";
+import { describeKey } from "./call.js";
+import type { SettlementRoute } from "./call.js";
 
 /** Nothing was sent. */
 export interface Stopped {

@@ -1,9 +1,6 @@
 import { expect } from "chai";
 
-import {
-  checkTime,
-  chooseNextBlock,
-} from "../../src/settlement-call/next-block.js";
+import { checkTime, chooseNextBlock } from "../../src/simulation/next-block.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { OPEN_ROUND, nextRound } from "../helpers/scripted-contracts.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
