@@ -79,6 +79,7 @@ const settings = objectOf("setting", {
     "expected a whole number of milliseconds from 1 up",
   ),
   maxFeeBumps: setting(isWholeNumber(0), "expected a whole number from 0 up"),
+  confirmations: setting(isWholeNumber(1), "expected a whole number from 1 up"),
   maxHeadAge: setting(
     (value) => value === false || isWholeNumber(1)(value),
     "expected a whole number of seconds from 1 up, or false",

@@ -15,6 +15,11 @@ export interface SettlementSettings {
   /** Highest number of such replacements. Default: 4. */
   maxFeeBumps?: number | undefined;
   /**
+   * Blocks that must hold a settlement, its own included. Default: 3; 1 on a development
+   * node, in process, and if `maxHeadAge` is false.
+   */
+  confirmations?: number | undefined;
+  /**
    * Highest age of the newest block in seconds; a settlement on older state is refused.
    * Default: 300. False switches the check off.
    */

@@ -20,12 +20,12 @@ const DEFAULT_MS = {
  * may have no further one.
  */
 export function defaultConfirmations(
-  { settlementSettings }: VaultHost,
+  { settlementSettings: { confirmations, maxHeadAge } }: VaultHost,
   chainKind: ChainKind,
 ): number {
-  return chainKind === "live" && settlementSettings.maxHeadAge !== false
-    ? 3
-    : 1;
+  return (
+    confirmations ?? (chainKind === "live" && maxHeadAge !== false ? 3 : 1)
+  );
 }
 
 export type RequestedReplacement = "bump" | "cancel";

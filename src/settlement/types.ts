@@ -169,9 +169,9 @@ export const settleAllOptions = {
    */
   from: option<AccountLike>(),
   /**
-   * Confirmations to wait for, the transaction's own block included. Default: 3; 1 on a
-   * development node, in process, and if `maxHeadAge` is false. On a live chain, choose it
-   * by the depth of its re-orgs.
+   * Confirmations to wait for, the transaction's own block included. Default:
+   * `vault.confirmations` of the network, else 3; 1 on a development node, in process, and
+   * if `maxHeadAge` is false. On a live chain, choose it by the depth of its re-orgs.
    */
   confirmations: option<number>(),
   /** Milliseconds from sending to `unconfirmed`. Default: 300,000; in process 10,000. */

@@ -247,7 +247,8 @@ export const settleTask = describeTask(
     ),
     from: settler("Account that settles"),
     confirmations: option(integer, "Confirmations to wait for", {
-      default: "3; 1 on a development node, or if maxHeadAge is false",
+      default:
+        "vault.confirmations, else 3; 1 on a development node, or if maxHeadAge is false",
     }),
     timeout: option(seconds(), "Stop waiting after this many seconds", {
       default: "300",

@@ -50,13 +50,15 @@ describe("options of settleAll", () => {
     await expectVaultError(settling, "VAULT_INVALID_ADDRESS");
   });
 
-  for (const [kind, maxHeadAge, confirmations] of [
-    ["live", 300, 3],
-    ["live", false, 1],
-    ["development", 300, 1],
+  for (const [kind, vault, confirmations] of [
+    ["live", { maxHeadAge: 300 }, 3],
+    ["live", { maxHeadAge: false }, 1],
+    ["development", { maxHeadAge: 300 }, 1],
+    ["live", { confirmations: 8 }, 8],
+    ["development", { confirmations: 2 }, 2],
   ] as const) {
-    it(`settleAll waits by default for ${confirmations} confirmations on a ${kind} chain with maxHeadAge ${maxHeadAge}`, () => {
-      const host = keeper.host({ vault: { maxHeadAge } });
+    it(`settleAll waits by default for ${confirmations} confirmations on a ${kind} chain with the settings ${JSON.stringify(vault)}`, () => {
+      const host = keeper.host({ vault });
       expect(defaultConfirmations(host, kind)).to.equal(confirmations);
     });
   }
