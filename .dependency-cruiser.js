@@ -16,9 +16,10 @@ const layers = [
     name: "mocks, simulation and matchers",
     paths: ["src/mocks/", "src/simulation/", "src/chai/", "src/assert/"],
   },
+  { name: "sending", paths: ["src/sending/"] },
   {
     name: "the guard and the call of a settlement",
-    paths: ["src/settlement-call/", "src/guard/(?!errors|artifact)"],
+    paths: ["src/guard/(?!errors|artifact)"],
   },
   { name: "host", paths: ["src/host\\.ts"] },
   { name: "client", paths: ["src/client/"] },

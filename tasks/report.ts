@@ -4,7 +4,7 @@ import { isFailedReading } from "../src/client/failed-reading.js";
 import { isFailedOrder } from "../src/client/orders/types.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { assertInvariant, fallbackTo } from "../src/errors.js";
-import { findSender } from "../src/settlement/signer.js";
+import { findSender } from "../src/sending/signer.js";
 import { contractRoleNames, contractRoles } from "../src/protocol/index.js";
 import { escapeUntrusted } from "../src/escape.js";
 import { reportTask } from "./definitions/tasks.js";

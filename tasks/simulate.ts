@@ -1,5 +1,5 @@
 import type { VaultHost } from "../src/host.js";
-import { findSender } from "../src/settlement/signer.js";
+import { findSender } from "../src/sending/signer.js";
 import { describeTokens } from "../src/simulation/tokens.js";
 import type { SimulatedFrom } from "../src/simulation/simulate.js";
 import { simulateSettleAll } from "../src/simulation/simulate.js";

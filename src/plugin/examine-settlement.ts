@@ -21,10 +21,10 @@ import {
 import { findNextRun } from "../settlement/can-be-settled.js";
 import { parseFeeLimits } from "../settlement/options.js";
 import { findGas, trySimulation } from "../settlement/propose.js";
-import { resolveSigner } from "../settlement/signer.js";
-import type { Signer } from "../settlement/signer.js";
-import { requireFeeLimit, resolveFees } from "../settlement-call/fees.js";
-import type { GasPrice } from "../settlement-call/fees.js";
+import { resolveSigner } from "../sending/signer.js";
+import type { Signer } from "../sending/signer.js";
+import { requireFeeLimit, resolveFees } from "../sending/fees.js";
+import type { GasPrice } from "../sending/fees.js";
 import {
   settlementCall,
   findGuard,

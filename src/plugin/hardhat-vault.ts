@@ -379,7 +379,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
 
   /** @internal */
   public async defaultSender(): Promise<string> {
-    const { findSender } = await import("../settlement/signer.js");
+    const { findSender } = await import("../sending/signer.js");
     return await findSender(this.rpc, this.connection.networkConfig);
   }
 

@@ -2,7 +2,7 @@ import type { Stopped } from "../guard/outcome.js";
 import { obstacleIn, refusedBy } from "../guard/outcome.js";
 import { VaultError, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
-import { offerAtMost, requireFeeLimit } from "../settlement-call/fees.js";
+import { offerAtMost, requireFeeLimit } from "../sending/fees.js";
 import { chooseNextBlock } from "../simulation/next-block.js";
 import type { SettlementRoute } from "../guard/call.js";
 import { endTime, staleHead } from "./head-age.js";
@@ -10,7 +10,7 @@ import { observe } from "./observe.js";
 import type { ParsedOptions } from "./options.js";
 import { propose } from "./propose.js";
 import type { Proposal, Terms } from "./propose.js";
-import type { Signer } from "./signer.js";
+import type { Signer } from "../sending/signer.js";
 import type { SettlementPreflight } from "./types.js";
 
 const OLD_PROPOSAL_MS = 15_000;

@@ -4,7 +4,7 @@ import { invalidArgument } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { Block } from "../rpc/blocks.js";
 import { tryCall } from "../rpc/calls.js";
-import { estimateGas } from "../settlement-call/fees.js";
+import { estimateGas } from "../sending/fees.js";
 import { explainRefusal } from "../guard/outcome.js";
 import {
   isCalledOnly,

@@ -20,14 +20,14 @@ import { getBlock, getNextBlock } from "../rpc/blocks.js";
 import type { BlockInfo } from "../rpc/blocks.js";
 import { callContract, tryCall } from "../rpc/calls.js";
 import { isRefusedAnyhow } from "../rpc/errors.js";
-import { limitFees, resolveFees } from "../settlement-call/fees.js";
+import { limitFees, resolveFees } from "../sending/fees.js";
 import { findRoute, settlementCall } from "../guard/call.js";
 import { explainRefusal } from "../guard/outcome.js";
 import type { Refusal } from "../guard/outcome.js";
 import { staleAge, staleHead } from "./head-age.js";
 import { parseFeeLimits } from "./options.js";
 import { findRevertedBefore } from "./reverted-before.js";
-import { findFreeNonce, findSender } from "./signer.js";
+import { findFreeNonce, findSender } from "../sending/signer.js";
 import type { UnfinishedSettlement } from "./unfinished-settlement.js";
 
 /** The account that a settlement is tried as, without its key. */

@@ -1,22 +1,13 @@
 import { obstacleIn } from "../guard/outcome.js";
-import type { Stopped } from "../guard/outcome.js";
 import type { VaultHost } from "../host.js";
+import type { CheckRound } from "../sending/look.js";
 import { endTime, staleAge, staleHead } from "./head-age.js";
-import type { JournalEntry } from "./journal-file.js";
+import type { JournalEntry } from "../sending/journal-file.js";
 import { observe, observeNewest } from "./observe.js";
 import type { ParsedOptions } from "./options.js";
 
 /** An answer that comes later is not waited for: the round is read again. */
 const DEADLINE_MS = 5_000;
-
-/**
- * Reads the round, as the last request before a transaction leaves.
- *
- * @param at Default: the newest block, which must be recent.
- * @returns The obstacle to settling the round, if there is one.
- * @throws VaultError VAULT_STALE_HEAD, VAULT_RPC_TIMEOUT, and other errors of a request
- */
-export type CheckRound = (at?: number) => Promise<Stopped | undefined>;
 
 /** @param acceptsOldHead True if a person agreed to settle on an old block. */
 export function roundChecker(

@@ -2,16 +2,16 @@ import { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { Hex } from "../protocol/index.js";
 import type { Simulation } from "../simulation/types.js";
-import type { Following } from "./follow.js";
-import type { TimeLimit } from "./time-limit.js";
-import type { Journal } from "./journal.js";
-import type { JournalEntry } from "./journal-file.js";
+import type { Following, Outcome } from "../sending/follow.js";
+import type { TimeLimit } from "../sending/time-limit.js";
+import type { Journal } from "../sending/journal.js";
+import type { JournalEntry } from "../sending/journal-file.js";
 import type { ParsedOptions } from "./options.js";
 import { describeEnd } from "./report.js";
 import { toSettlement } from "./result.js";
-import type { Outcome, SettlementResult } from "./result.js";
-import { describeProblem } from "./send.js";
-import { newestOf } from "./transaction.js";
+import type { SettlementResult } from "./result.js";
+import { describeProblem } from "../sending/send.js";
+import { newestOf } from "../sending/transaction.js";
 import type { Settlement } from "./types.js";
 
 /** Minimum time to read the outcome, even if the timeout is over. */

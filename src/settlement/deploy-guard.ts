@@ -22,13 +22,13 @@ import {
   limitFees,
   requireFeeLimit,
   resolveFees,
-} from "../settlement-call/fees.js";
+} from "../sending/fees.js";
 import { requireChain } from "./observe.js";
-import { sign } from "./transaction.js";
-import type { SendableTransaction } from "./transaction.js";
-import { send } from "./send.js";
-import type { SendAnswer } from "./send.js";
-import { findFreeNonce, resolveSigner } from "./signer.js";
+import { sign } from "../sending/transaction.js";
+import type { SendableTransaction } from "../sending/transaction.js";
+import { send } from "../sending/send.js";
+import type { SendAnswer } from "../sending/send.js";
+import { findFreeNonce, resolveSigner } from "../sending/signer.js";
 import { parseFeeLimits } from "./options.js";
 
 export interface DeployedGuard {

@@ -3,9 +3,10 @@ import { parseCount, parseDuration, parseUint256 } from "../client/inputs.js";
 import { invalidArgument } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { Address } from "../protocol/index.js";
-import type { FeeLimits } from "../settlement-call/fees.js";
+import type { FeeLimits } from "../sending/fees.js";
 import { namedTokens } from "../guard/call.js";
-import type { ChainKind } from "./journal-file.js";
+import type { ChainKind } from "../sending/journal-file.js";
+import type { RequestedReplacement } from "../sending/replace.js";
 import { settleAllOptions } from "./types.js";
 import type { SettleAllOptions, SettlementEvent } from "./types.js";
 
@@ -27,8 +28,6 @@ export function defaultConfirmations(
     confirmations ?? (chainKind === "live" && maxHeadAge !== false ? 3 : 1)
   );
 }
-
-export type RequestedReplacement = "bump" | "cancel";
 
 /** Options of `settleAll`, checked, with their defaults. */
 export interface ParsedOptions extends Pick<

@@ -1,12 +1,12 @@
 import type { VaultHost } from "../host.js";
 import { findRoute } from "../guard/call.js";
 import type { SettlementRoute } from "../guard/call.js";
-import { Journal } from "./journal.js";
-import type { ChainKind } from "./journal-file.js";
+import { Journal } from "../sending/journal.js";
+import type { ChainKind } from "../sending/journal-file.js";
 import type { Observation } from "./observe.js";
 import type { ParsedOptions } from "./options.js";
-import { resolveSigner } from "./signer.js";
-import type { Signer } from "./signer.js";
+import { resolveSigner } from "../sending/signer.js";
+import type { Signer } from "../sending/signer.js";
 
 /** Account, journal and route of a settlement. */
 export interface Prepared {

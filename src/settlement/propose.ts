@@ -21,12 +21,12 @@ import type { HttpEngine, SimulationRequest } from "../simulation/options.js";
 import { simulate } from "../simulation/simulate.js";
 import type { Simulated } from "../simulation/simulate.js";
 import type { Simulation } from "../simulation/types.js";
-import { limitFees, resolveFees, resolveGas } from "../settlement-call/fees.js";
-import type { Gas, GasPrice } from "../settlement-call/fees.js";
+import { limitFees, resolveFees, resolveGas } from "../sending/fees.js";
+import type { Gas, GasPrice } from "../sending/fees.js";
 import { staleAge } from "./head-age.js";
 import type { Observation } from "./observe.js";
 import type { ParsedOptions } from "./options.js";
-import type { Signer } from "./signer.js";
+import type { Signer } from "../sending/signer.js";
 import type { SettlementPreflight } from "./types.js";
 
 /** A settlement to agree to, and the state that it was simulated on. */

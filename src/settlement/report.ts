@@ -30,15 +30,12 @@ import {
 import type { Refusal } from "../guard/outcome.js";
 import type { Simulation } from "../simulation/types.js";
 import { differencesByMoreThanTime } from "./differences.js";
-import type { JournalEntry } from "./journal-file.js";
+import type { Outcome } from "../sending/follow.js";
+import type { JournalEntry } from "../sending/journal-file.js";
+import type { Mined } from "../sending/look.js";
 import { observe } from "./observe.js";
 import { toSettlement } from "./result.js";
-import type {
-  KnownValues,
-  Mined,
-  Outcome,
-  SettlementResult,
-} from "./result.js";
+import type { KnownValues, SettlementResult } from "./result.js";
 
 /** Describes the end of a followed settlement, compared with the preview. */
 export async function describeEnd(

@@ -1,43 +1,16 @@
 import { isHexString } from "ethers";
 
 import { refusesSettlement } from "../errors.js";
-import type { VaultError, VaultErrorCode } from "../errors.js";
+import type { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
-import type { Address, Hex, VaultRound } from "../protocol/index.js";
+import type { Address, VaultRound } from "../protocol/index.js";
 import { describeRound, isSameRound } from "../protocol/round.js";
 import type { BlockInfo } from "../rpc/blocks.js";
-import type { Receipt } from "../rpc/transactions.js";
 import { refusedBy } from "../guard/outcome.js";
 import type { Stopped } from "../guard/outcome.js";
 import type { Simulation } from "../simulation/types.js";
-import type { JournalEntry } from "./journal-file.js";
-import type { SentTransaction } from "./transaction.js";
-import type { Settlement, SettlementStatus } from "./types.js";
-
-/** End of a settlement: before anything was sent, or with its transactions. */
-export type Outcome =
-  | Stopped
-  | Mined
-  | (Reason & {
-      /** `undecided`: it may still be mined; `dropped`: it cannot be, or was lost. */
-      readonly kind: "dropped" | "undecided";
-      readonly hash: Hex | undefined;
-      readonly receipt?: Receipt | undefined;
-    });
-
-export interface Mined {
-  readonly kind: "mined";
-  readonly hash: Hex;
-  readonly receipt: Receipt;
-  /** The one of the transactions that was mined. */
-  readonly transaction: SentTransaction;
-}
-
-interface Reason {
-  readonly status: Exclude<SettlementStatus, "settled">;
-  readonly code?: VaultErrorCode | undefined;
-  readonly reason: string;
-}
+import type { JournalEntry } from "../sending/journal-file.js";
+import type { Settlement } from "./types.js";
 
 /** @throws The same error, if it does not refuse a settlement. */
 export function refusalOf(thrown: unknown): Stopped {

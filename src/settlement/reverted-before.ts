@@ -1,8 +1,8 @@
 import { listProjectFiles } from "../files/project-file.js";
 import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
-import { Journal } from "./journal.js";
-import type { JournalEntry } from "./journal-file.js";
+import { Journal } from "../sending/journal.js";
+import type { JournalEntry } from "../sending/journal-file.js";
 
 /**
  * Reads the finished journal of the vault, which is the memory of paid reverts.

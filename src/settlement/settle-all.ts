@@ -13,12 +13,12 @@ import { agree } from "./agree.js";
 import type { Agreement } from "./agree.js";
 import { roundChecker } from "./check-round.js";
 import { conclude } from "./conclude.js";
-import { Following } from "./follow.js";
-import type { Means, Rules } from "./follow.js";
+import { Following } from "../sending/follow.js";
+import type { Means, Rules } from "../sending/follow.js";
 import { endTime, staleAge, staleHead } from "./head-age.js";
-import { Journal, askChainKind } from "./journal.js";
-import type { ChainKind, JournalEntry } from "./journal-file.js";
-import type { Sought } from "./look.js";
+import { Journal, askChainKind } from "../sending/journal.js";
+import type { ChainKind, JournalEntry } from "../sending/journal-file.js";
+import type { Sought } from "../sending/look.js";
 import { observe } from "./observe.js";
 import type { Observation } from "./observe.js";
 import { defaultConfirmations, parseOptions } from "./options.js";
@@ -27,7 +27,7 @@ import { prepare } from "./prepare.js";
 import type { Prepared } from "./prepare.js";
 import { propose } from "./propose.js";
 import type { Proposal } from "./propose.js";
-import { requireReplaceable, signReplacement } from "./replace.js";
+import { requireReplaceable, signReplacement } from "../sending/replace.js";
 import {
   describeFinished,
   orStop,
@@ -36,11 +36,11 @@ import {
   stopped,
 } from "./result.js";
 import type { Known, Next, SettlementResult, Stop } from "./result.js";
-import { describeProblem } from "./send.js";
-import { findFreeNonce } from "./signer.js";
-import { inTurn } from "./turns.js";
-import { TimeLimit } from "./time-limit.js";
-import { newestOf, sign } from "./transaction.js";
+import { describeProblem } from "../sending/send.js";
+import { findFreeNonce } from "../sending/signer.js";
+import { inTurn } from "../sending/turns.js";
+import { TimeLimit } from "../sending/time-limit.js";
+import { newestOf, sign } from "../sending/transaction.js";
 import type { SettleAllOptions } from "./types.js";
 
 /** As in Hardhat Ignition. */

@@ -4,39 +4,17 @@ import type { AccountLike } from "../client/inputs.js";
 import type { VaultError, VaultErrorCode } from "../errors.js";
 import type { LocatedAddress } from "../client/addresses.js";
 import type { Address, Hex, VaultRound } from "../protocol/index.js";
+import type { SendingEvent } from "../sending/follow.js";
+import type { SettlementStatus } from "../sending/journal-file.js";
+import type { ReplacementPreflight } from "../sending/replace.js";
+import type { SigningKind } from "../sending/signer.js";
 import type {
   ReadingValue,
   Simulation,
   TokenDescription,
 } from "../simulation/types.js";
 
-/**
- * Outcome of a settlement:
- *
- * - `settled`: the transaction was mined, and the intended round is settled.
- * - `not-settled`: the transaction was mined without a revert, but did not settle the
- *   intended round. This is final: the next settlement may begin.
- * - `nothing-to-do`: nothing was sent: the round is settled already or has not ended, or
- *   the settlement to resume is finished. With a `hash` and a `blockNumber`: the
- *   transaction was mined after somebody else had settled the round, and settled nothing.
- * - `refused`: nothing was sent, or the node did not accept the transaction.
- * - `reverted`: the contract refused it, in the preflight (`hash` is null) or in a block.
- * - `unconfirmed`: the transaction was sent, but not seen mined in time, or replaced by
- *   another one, or its effect could not be read.
- * - `cancelled`: the account's own cancellation used the nonce, so the settlement can
- *   never be mined.
- */
-export type SettlementStatus = (typeof SETTLEMENT_STATUSES)[number];
-
-export const SETTLEMENT_STATUSES = [
-  "settled",
-  "not-settled",
-  "nothing-to-do",
-  "refused",
-  "reverted",
-  "unconfirmed",
-  "cancelled",
-] as const;
+export type { ReplacementPreflight, SettlementStatus, SigningKind };
 
 /** Result of a settlement. Amounts are unscaled. Null if a value does not apply. */
 export interface Settlement {
@@ -126,41 +104,11 @@ export interface SettlementPreflight {
   readonly tokens: ReadonlyMap<string, TokenDescription>;
 }
 
-/** `local`: configured key; `remote`: node or plugin; `in-process`: Hardhat. */
-export type SigningKind = "local" | "remote" | "in-process";
-
 export type SettlementEvent =
   | { readonly type: "preflight"; readonly preflight: SettlementPreflight }
-  /** Sends a transaction, or follows an interrupted one. Null: not known yet. */
-  | {
-      readonly type: "sending" | "resuming";
-      readonly hash: Hex | null;
-      readonly nonce: number;
-    }
-  /** Sends another transaction with the nonce of the one that is not mined. */
-  | {
-      readonly type: "replacing";
-      readonly kind: "settlement" | "cancellation";
-      readonly hash: Hex;
-      readonly nonce: number;
-    }
+  | SendingEvent
   /** The interrupted settlement is finished; the next one begins. */
-  | { readonly type: "resumed"; readonly settlement: Settlement }
-  | { readonly type: "hash"; readonly hash: Hex }
-  | {
-      readonly type: "mined";
-      readonly hash: Hex;
-      readonly blockNumber: number;
-    }
-  /** One more confirmation, if `confirmations` is more than 1. */
-  | {
-      readonly type: "confirmed";
-      readonly hash: Hex;
-      readonly confirmations: number;
-      readonly wanted: number;
-    }
-  /** Problem that does not end the settlement. */
-  | { readonly type: "trouble"; readonly message: string };
+  | { readonly type: "resumed"; readonly settlement: Settlement };
 
 export const settleAllOptions = {
   /**
@@ -248,18 +196,3 @@ export const settleAllOptions = {
 };
 
 export interface SettleAllOptions extends OptionsOf<typeof settleAllOptions> {}
-
-/** Replacement to confirm: the same call at a higher fee. Costs are in wei. */
-export interface ReplacementPreflight {
-  readonly chainId: number;
-  readonly from: Address;
-  readonly nonce: number;
-  /** Of the transaction that is replaced; null if it is not known. */
-  readonly hash: Hex | null;
-  /** Highest possible cost of the transaction that is replaced. */
-  readonly earlierMaxCost: bigint;
-  /** Cost of the replacement at the current price. */
-  readonly cost: bigint;
-  /** Highest possible cost of the replacement. */
-  readonly maxCost: bigint;
-}

@@ -2,8 +2,8 @@ import type { VaultHost } from "../host.js";
 import { listProjectFiles } from "../files/project-file.js";
 import type { Hex } from "../protocol/index.js";
 import { describeTime } from "../protocol/index.js";
-import { Journal } from "./journal.js";
-import { newestOf } from "./transaction.js";
+import { Journal } from "../sending/journal.js";
+import { newestOf } from "../sending/transaction.js";
 
 /** A settlement of this project whose outcome is not known yet. */
 export interface UnfinishedSettlement {

@@ -5,12 +5,12 @@ import type { AccountLike } from "../client/inputs.js";
 import { readOptions } from "../client/reader.js";
 import { invalidArgument } from "../errors.js";
 import type { VaultHost } from "../host.js";
-import type { GasPrice } from "../settlement-call/fees.js";
+import type { GasPrice } from "../sending/fees.js";
 import { namedTokens } from "../guard/call.js";
 import type { SettlementRoute } from "../guard/call.js";
 import { forkedBlockOptions } from "./fork.js";
-import { checkTime } from "./next-block.js";
-import type { SimulationTime } from "./next-block.js";
+import { checkTime } from "../simulation/next-block.js";
+import type { SimulationTime } from "../simulation/next-block.js";
 import type { SimulationEngine } from "./types.js";
 import type { WatchedSubjects } from "./watch-list.js";
 

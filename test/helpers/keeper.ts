@@ -6,9 +6,9 @@ import { expect } from "chai";
 
 import type { Address } from "../../src/protocol/index.js";
 import { toJsonValue } from "../../src/json.js";
-import type { JournalEntry } from "../../src/settlement/journal-file.js";
+import type { JournalEntry } from "../../src/sending/journal-file.js";
 import type { SettlementResult } from "../../src/settlement/result.js";
-import type { SentTransaction } from "../../src/settlement/transaction.js";
+import type { SentTransaction } from "../../src/sending/transaction.js";
 import { settleAll } from "../../src/settlement/settle-all.js";
 import type {
   SettleAllOptions,

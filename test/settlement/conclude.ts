@@ -4,10 +4,11 @@ import { expect } from "chai";
 
 import { nothingToDo } from "../../src/guard/outcome.js";
 import { conclude } from "../../src/settlement/conclude.js";
-import { Journal } from "../../src/settlement/journal.js";
+import { Journal } from "../../src/sending/journal.js";
 import { parseOptions } from "../../src/settlement/options.js";
-import type { Outcome, SettlementResult } from "../../src/settlement/result.js";
-import { TimeLimit } from "../../src/settlement/time-limit.js";
+import type { Outcome } from "../../src/sending/follow.js";
+import type { SettlementResult } from "../../src/settlement/result.js";
+import { TimeLimit } from "../../src/sending/time-limit.js";
 import { listOf } from "../helpers/fields.js";
 import { entry, journalSubject, useKeeper } from "../helpers/keeper.js";
 import { OTHER_HASH } from "../helpers/names.js";

@@ -9,13 +9,28 @@ import {
   getTransaction,
   getTransactions,
 } from "../rpc/transactions.js";
-import type { SeenTransaction } from "../rpc/transactions.js";
+import type { Receipt, SeenTransaction } from "../rpc/transactions.js";
 import type { Stopped } from "../guard/outcome.js";
-import type { CheckRound } from "./check-round.js";
-import type { Mined } from "./result.js";
 import { describeProblem } from "./send.js";
 import { newestOf } from "./transaction.js";
 import type { SentTransaction, SentTransactions } from "./transaction.js";
+
+/**
+ * Reads the round, as the last request before a transaction leaves.
+ *
+ * @param at Default: the newest block, which must be recent.
+ * @returns The obstacle to settling the round, if there is one.
+ * @throws VaultError VAULT_STALE_HEAD, VAULT_RPC_TIMEOUT, and other errors of a request
+ */
+export type CheckRound = (at?: number) => Promise<Stopped | undefined>;
+
+export interface Mined {
+  readonly kind: "mined";
+  readonly hash: Hex;
+  readonly receipt: Receipt;
+  /** The one of the transactions that was mined. */
+  readonly transaction: SentTransaction;
+}
 
 /** What one look at the chain shows of transactions that share a nonce. */
 export type Seen =

@@ -3,6 +3,7 @@ import { max, min } from "@nomicfoundation/hardhat-utils/bigint";
 import { VaultError, fallbackTo, vaultError } from "../errors.js";
 import { checksumAddress } from "../client/inputs.js";
 import type { VaultHost } from "../host.js";
+import type { Address, Hex } from "../protocol/index.js";
 import { getBlock } from "../rpc/blocks.js";
 import type { Block } from "../rpc/blocks.js";
 import { isNodeRefusal } from "../rpc/errors.js";
@@ -12,18 +13,32 @@ import {
   offerAtMost,
   requireFeeLimit,
   resolveFees,
-} from "../settlement-call/fees.js";
-import type {
-  FeeLimit,
-  FeeLimits,
-  Fees,
-  GasPrice,
-} from "../settlement-call/fees.js";
-import type { RequestedReplacement } from "./options.js";
+} from "./fees.js";
+import type { FeeLimit, FeeLimits, Fees, GasPrice } from "./fees.js";
 import { resolveSigner } from "./signer.js";
 import { sign } from "./transaction.js";
 import type { SentTransaction, SignedTransaction } from "./transaction.js";
-import type { SettleAllOptions } from "./types.js";
+
+export type RequestedReplacement = "bump" | "cancel";
+
+/** Replacement to confirm: the same call at a higher fee. Costs are in wei. */
+export interface ReplacementPreflight {
+  readonly chainId: number;
+  readonly from: Address;
+  readonly nonce: number;
+  /** Of the transaction that is replaced; null if it is not known. */
+  readonly hash: Hex | null;
+  /** Highest possible cost of the transaction that is replaced. */
+  readonly earlierMaxCost: bigint;
+  /** Cost of the replacement at the current price. */
+  readonly cost: bigint;
+  /** Highest possible cost of the replacement. */
+  readonly maxCost: bigint;
+}
+
+type ConfirmReplacement = (
+  replacement: ReplacementPreflight,
+) => Promise<true | string | VaultError>;
 
 /** Gas of a transfer to an account without code. */
 const TRANSFER_GAS = 21_000n;
@@ -115,7 +130,7 @@ export async function signReplacement(
   limits: FeeLimits,
   newest: SentTransaction,
   kind: RequestedReplacement,
-  confirm?: SettleAllOptions["confirmReplacement"],
+  confirm?: ConfirmReplacement,
 ): Promise<SignedReplacement> {
   const { rpc, connection } = vault;
   const { from, nonce, chainId, fees: old } = newest;

@@ -18,7 +18,9 @@ import { isNodeRefusal, isRefused, toRpcError } from "../rpc/errors.js";
 import { fallbackTo, refusesSettlement, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import type { KnownNode, RpcClient } from "../rpc/rpc-client.js";
-import type { SigningKind } from "./types.js";
+
+/** `local`: configured key; `remote`: node or plugin; `in-process`: Hardhat. */
+export type SigningKind = "local" | "remote" | "in-process";
 
 export interface Signer {
   readonly address: Address;

@@ -8,8 +8,8 @@ import { expect } from "chai";
 import { Wallet, keccak256 } from "ethers";
 
 import { UNKNOWN_GENESIS } from "../../src/rpc/blocks.js";
-import type { JournalEntry } from "../../src/settlement/journal-file.js";
-import { Journal } from "../../src/settlement/journal.js";
+import type { JournalEntry } from "../../src/sending/journal-file.js";
+import { Journal } from "../../src/sending/journal.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { fieldsOf } from "../helpers/fields.js";
 import {

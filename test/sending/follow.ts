@@ -3,12 +3,11 @@ import { toQuantity } from "ethers";
 
 import { vaultError } from "../../src/errors.js";
 import { noRetries } from "../../src/rpc/retry.js";
-import { Following } from "../../src/settlement/follow.js";
-import type { Means, Rules } from "../../src/settlement/follow.js";
-import type { Sought } from "../../src/settlement/look.js";
-import type { Outcome } from "../../src/settlement/result.js";
-import { TimeLimit } from "../../src/settlement/time-limit.js";
-import type { SentTransaction } from "../../src/settlement/transaction.js";
+import { Following } from "../../src/sending/follow.js";
+import type { Means, Outcome, Rules } from "../../src/sending/follow.js";
+import type { Sought } from "../../src/sending/look.js";
+import { TimeLimit } from "../../src/sending/time-limit.js";
+import type { SentTransaction } from "../../src/sending/transaction.js";
 import type { SettlementEvent } from "../../src/settlement/types.js";
 import { endDeadlines, speedUpTime } from "../helpers/deadlines.js";
 import { sent as settlement } from "../helpers/keeper.js";

@@ -1,20 +1,66 @@
 import { vaultError } from "../errors.js";
-import type { VaultError } from "../errors.js";
+import type { VaultError, VaultErrorCode } from "../errors.js";
 import type { Hex } from "../protocol/index.js";
 import { pause, unlessAborted } from "../rpc/signals.js";
+import type { Receipt } from "../rpc/transactions.js";
 import { refusedBy } from "../guard/outcome.js";
 import type { Stopped } from "../guard/outcome.js";
 import { Lookout, readRound } from "./look.js";
-import type { RoundSeen, Seen, Sought } from "./look.js";
-import type { ParsedOptions, RequestedReplacement } from "./options.js";
-import type { SignedReplacement } from "./replace.js";
-import type { Mined, Outcome } from "./result.js";
+import type { Mined, RoundSeen, Seen, Sought } from "./look.js";
+import type { SettlementStatus } from "./journal-file.js";
+import type { RequestedReplacement, SignedReplacement } from "./replace.js";
 import { describeProblem, send } from "./send.js";
 import type { SendAnswer } from "./send.js";
 import type { TimeLimit } from "./time-limit.js";
 import { newestOf } from "./transaction.js";
 import type { SentTransaction, SentTransactions } from "./transaction.js";
-import type { SettlementEvent } from "./types.js";
+
+export type SendingEvent =
+  /** Sends a transaction, or follows an interrupted one. Null: not known yet. */
+  | {
+      readonly type: "sending" | "resuming";
+      readonly hash: Hex | null;
+      readonly nonce: number;
+    }
+  /** Sends another transaction with the nonce of the one that is not mined. */
+  | {
+      readonly type: "replacing";
+      readonly kind: "settlement" | "cancellation";
+      readonly hash: Hex;
+      readonly nonce: number;
+    }
+  | { readonly type: "hash"; readonly hash: Hex }
+  | {
+      readonly type: "mined";
+      readonly hash: Hex;
+      readonly blockNumber: number;
+    }
+  /** One more confirmation, if `confirmations` is more than 1. */
+  | {
+      readonly type: "confirmed";
+      readonly hash: Hex;
+      readonly confirmations: number;
+      readonly wanted: number;
+    }
+  /** Problem that does not end the settlement. */
+  | { readonly type: "trouble"; readonly message: string };
+
+/** End of a settlement: before anything was sent, or with its transactions. */
+export type Outcome =
+  | Stopped
+  | Mined
+  | (Reason & {
+      /** `undecided`: it may still be mined; `dropped`: it cannot be, or was lost. */
+      readonly kind: "dropped" | "undecided";
+      readonly hash: Hex | undefined;
+      readonly receipt?: Receipt | undefined;
+    });
+
+interface Reason {
+  readonly status: Exclude<SettlementStatus, "settled">;
+  readonly code?: VaultErrorCode | undefined;
+  readonly reason: string;
+}
 
 /** The rules of a settlement. */
 export interface Rules {
@@ -29,10 +75,11 @@ export interface Rules {
 }
 
 /** The chain, the key and the journal. */
-export interface Means extends Pick<
-  ParsedOptions,
-  "emit" | "firstCheckAfterMs" | "pollingIntervalMs"
-> {
+export interface Means {
+  readonly emit: (event: SendingEvent) => void;
+  readonly pollingIntervalMs: number;
+  /** Time for a node to mine or queue an accepted transaction. */
+  readonly firstCheckAfterMs: number;
   readonly limit: TimeLimit;
   readonly sign: (
     newest: SentTransaction,
@@ -587,7 +634,7 @@ function newsOf(
   confirmations: number,
   was: Seen | undefined,
   is: Seen,
-): readonly SettlementEvent[] {
+): readonly SendingEvent[] {
   const isReorged =
     was?.kind === "mined" &&
     (is.kind !== "mined" || is.receipt.blockHash !== was.receipt.blockHash);

@@ -8,8 +8,8 @@ import {
   findFreeNonce,
   findSender,
   resolveSigner,
-} from "../../src/settlement/signer.js";
-import type { Signer } from "../../src/settlement/signer.js";
+} from "../../src/sending/signer.js";
+import type { Signer } from "../../src/sending/signer.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { speedUpTime } from "../helpers/deadlines.js";
 import {

@@ -2,10 +2,10 @@ import { expect } from "chai";
 import { Transaction } from "ethers";
 
 import { VaultError } from "../../src/client/index.js";
-import type { FeeLimits } from "../../src/settlement-call/fees.js";
-import { raiseFees, signReplacement } from "../../src/settlement/replace.js";
-import type { SignedReplacement } from "../../src/settlement/replace.js";
-import type { SentTransaction } from "../../src/settlement/transaction.js";
+import type { FeeLimits } from "../../src/sending/fees.js";
+import { raiseFees, signReplacement } from "../../src/sending/replace.js";
+import type { SignedReplacement } from "../../src/sending/replace.js";
+import type { SentTransaction } from "../../src/sending/transaction.js";
 import type { SettleAllOptions } from "../../src/settlement/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { codedError } from "../helpers/foreign-errors.js";

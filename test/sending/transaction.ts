@@ -7,7 +7,7 @@ import {
   newestOf,
   sign,
   toRpcTransaction,
-} from "../../src/settlement/transaction.js";
+} from "../../src/sending/transaction.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { codedError } from "../helpers/foreign-errors.js";
 import { OTHER_KEY, sent, unsigned } from "../helpers/keeper.js";

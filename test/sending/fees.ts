@@ -7,8 +7,8 @@ import {
   resolveFees,
   resolveGas,
   withMargin,
-} from "../../src/settlement-call/fees.js";
-import type { FeeLimits, GasPrice } from "../../src/settlement-call/fees.js";
+} from "../../src/sending/fees.js";
+import type { FeeLimits, GasPrice } from "../../src/sending/fees.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { codedError } from "../helpers/foreign-errors.js";
 import { answering } from "../helpers/recording-node.js";

@@ -5,24 +5,57 @@ import {
   recordedAddress,
   recordedCount,
   recordedHash,
+  recordedInteger,
 } from "../files/recorded-values.js";
-import { checkAnswer } from "../mocks/values.js";
+import type { Schema } from "../files/recorded-values.js";
 import type { VaultRound } from "../protocol/index.js";
 import { isSameRound } from "../protocol/round.js";
 import { settlementCall } from "../guard/call.js";
 import { isSignedAs, sentSchema } from "./transaction.js";
 import type { SentTransaction } from "./transaction.js";
-import { SETTLEMENT_STATUSES } from "./types.js";
 
-function parseRound(round: unknown, { addIssue }: z.RefinementCtx): VaultRound {
-  try {
-    // the table of operations makes both the check and the type
-    return checkAnswer("getLatestRoundInfo", round, "round") as VaultRound;
-  } catch (error) {
-    addIssue({ code: "custom", message: String(error) });
-    return z.NEVER;
-  }
-}
+/**
+ * Outcome of a settlement:
+ *
+ * - `settled`: the transaction was mined, and the intended round is settled.
+ * - `not-settled`: the transaction was mined without a revert, but did not settle the
+ *   intended round. This is final: the next settlement may begin.
+ * - `nothing-to-do`: nothing was sent: the round is settled already or has not ended, or
+ *   the settlement to resume is finished. With a `hash` and a `blockNumber`: the
+ *   transaction was mined after somebody else had settled the round, and settled nothing.
+ * - `refused`: nothing was sent, or the node did not accept the transaction.
+ * - `reverted`: the contract refused it, in the preflight (`hash` is null) or in a block.
+ * - `unconfirmed`: the transaction was sent, but not seen mined in time, or replaced by
+ *   another one, or its effect could not be read.
+ * - `cancelled`: the account's own cancellation used the nonce, so the settlement can
+ *   never be mined.
+ */
+export type SettlementStatus = (typeof SETTLEMENT_STATUSES)[number];
+
+export const SETTLEMENT_STATUSES = [
+  "settled",
+  "not-settled",
+  "nothing-to-do",
+  "refused",
+  "reverted",
+  "unconfirmed",
+  "cancelled",
+] as const;
+
+const recordedRound = z
+  .object({
+    strikePrice: recordedInteger,
+    APY: recordedInteger,
+    maxVolume: recordedInteger,
+    filledVolume: recordedInteger,
+    minDeposit: recordedInteger,
+    startTime: recordedInteger,
+    endTime: recordedInteger,
+    settledPrice: recordedInteger,
+    settledAmount: recordedInteger,
+    settled: z.boolean(),
+  } satisfies Readonly<Record<keyof VaultRound, Schema>>)
+  .strict();
 
 /** Never one journal for both: a fork has the chain id and the genesis of its chain. */
 export type ChainKind = "live" | "development";
@@ -52,7 +85,7 @@ export const journalSchema = z
     guard: recordedAddress.optional(),
     /** Latest block before it was sent. */
     sentAfterBlock: recordedCount,
-    round: z.unknown().transform(parseRound),
+    round: recordedRound,
     /** Oldest first: the settlement, then what replaced it. */
     transactions: z.tuple([sentSchema]).rest(sentSchema),
   })

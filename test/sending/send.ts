@@ -1,7 +1,7 @@
 import { expect } from "chai";
 
 import type { RpcClient } from "../../src/rpc/rpc-client.js";
-import { send } from "../../src/settlement/send.js";
+import { send } from "../../src/sending/send.js";
 import { codedError } from "../helpers/foreign-errors.js";
 import { sent, unsigned } from "../helpers/keeper.js";
 import { HASH, OTHER_HASH } from "../helpers/names.js";

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { expect } from "chai";
 
 import { encodeGuarded } from "../../src/guard/round-guard.js";
-import { Journal } from "../../src/settlement/journal.js";
+import { Journal } from "../../src/sending/journal.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { fieldsOf, listOf } from "../helpers/fields.js";
 import {
