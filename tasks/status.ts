@@ -17,7 +17,7 @@ import {
 import type { Block, Envelope } from "./output/blocks.js";
 import { describeAnswer } from "./output/format-value.js";
 import { renderMetrics, renderOutage } from "./output/metrics.js";
-import { failureNotes, readingsOf, snapshotBlocks } from "./output/readings.js";
+import { failureNotes, valuesIn, snapshotBlocks } from "./output/readings.js";
 import { readAction } from "./open-vault.js";
 import { statusTask } from "./definitions/tasks.js";
 import type { StreamedReport, TaskReport } from "./run-task.js";
@@ -71,8 +71,8 @@ async function readAll(
   // Some networks configure contracts only in their instances.
   const hasOwn =
     instances.length === 0 ||
-    readingsOf(own.readings).some(
-      (value) => !isFailedReading(value) || !isNotConfigured(value.error),
+    valuesIn(own.readings).some(
+      ({ value }) => !isFailedReading(value) || !isNotConfigured(value.error),
     );
   return { envelope, own: hasOwn ? own : undefined, instances };
 }
@@ -160,7 +160,7 @@ async function writeMetrics(
       ),
     };
   } catch (error) {
-    await out.write(renderOutage(network, chainId, instance));
+    await out.write(renderOutage({ network, chainId, instance }));
     throw error;
   }
 }

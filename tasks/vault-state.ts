@@ -23,7 +23,7 @@ import { escapeUntrusted } from "../src/escape.js";
 import { toned } from "./output/blocks.js";
 import type { Cell, Envelope } from "./output/blocks.js";
 import { describeAnswer } from "./output/format-value.js";
-import { failuresOf, readingsOf } from "./output/readings.js";
+import { failuresOf, valuesIn } from "./output/readings.js";
 
 /** A vault's state as a keeper needs it, without the readings. */
 export interface KeeperState {
@@ -131,7 +131,7 @@ export async function readState(
     isUp:
       failures.every(
         (error) => isNotConfigured(error) || error === journalError,
-      ) && readingsOf(readings).some((value) => !isFailedReading(value)),
+      ) && valuesIn(readings).some(({ value }) => !isFailedReading(value)),
   };
 }
 

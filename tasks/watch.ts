@@ -28,7 +28,7 @@ import {
   failuresOf,
   labelOf,
   readingsBlock,
-  readingsOf,
+  valuesIn,
 } from "./output/readings.js";
 import { renderText } from "./output/render-text.js";
 import { Time } from "./parsers.js";
@@ -105,7 +105,7 @@ export async function* watch(
   const [failure] = seen.failures;
   if (
     failure !== undefined &&
-    readingsOf(seen.readings).every((value) => isFailedReading(value))
+    valuesIn(seen.readings).every(({ value }) => isFailedReading(value))
   ) {
     throw failure;
   }

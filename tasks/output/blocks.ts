@@ -15,8 +15,6 @@ export interface Cell {
   readonly tone?: Tone | undefined;
   /** Shown after or below the text, but not in a table. */
   readonly note?: string | undefined;
-  /** The contract's integer, if `text` is scaled. */
-  readonly unscaled?: bigint | undefined;
   /** Shown once, below all blocks. */
   readonly footnote?: string | undefined;
 }

@@ -1,21 +1,16 @@
-import { assertInvariant } from "../../src/errors.js";
 import { scale } from "../../src/protocol/amounts.js";
 import {
   declaredDecimals,
   describeEnumValue,
   describeTime,
-  fieldsOf,
   groupDigits,
   isEnumName,
   units,
 } from "../../src/protocol/index.js";
 import type {
   DisplaySettings,
-  Field,
-  ReadOperationName,
-  Unit,
-  operations,
   ScaledField,
+  Unit,
 } from "../../src/protocol/index.js";
 import { escapeUntrusted } from "../../src/escape.js";
 import type { Cell } from "./blocks.js";
@@ -27,21 +22,10 @@ export interface FormatContext extends DisplaySettings {
   readonly raw: boolean;
 }
 
-type ShownField = ScaledField & Pick<Field, "type">;
-
-export function fieldOf<
-  Name extends ReadOperationName,
-  Value extends (typeof operations)[Name]["outputs"][number]["name"],
->(operation: Name, name: Value): Field & { readonly name: Value } {
-  const [found] = fieldsOf(operation, [name]);
-  assertInvariant(found !== undefined, `${operation} has a field ${name}`);
-  return found;
-}
-
 /** The documented or configured decimals of a field; undefined if unscaled. */
 export function decimalsOf(
-  field: ShownField,
-  { raw, tokenDecimals, displayDecimals }: FormatContext,
+  field: ScaledField,
+  { raw, tokenDecimals, displayDecimals }: Omit<FormatContext, "chainTime">,
 ): number | undefined {
   if (raw) {
     return undefined;
@@ -59,92 +43,66 @@ export function decimalsOf(
   }
 }
 
-/** A value with the type of its field. */
-export type TypedValue =
-  | { readonly type: "bool"; readonly value: boolean }
-  | { readonly type: "uint8"; readonly value: number }
-  | { readonly type: "uint256"; readonly value: bigint }
-  | { readonly type: "string" | "address"; readonly value: string };
-
-export function typedValue(
-  { type }: Pick<Field, "type">,
-  value: unknown,
-): TypedValue {
-  // the decoder returns only values of the field's type
-  return { type, value } as TypedValue;
-}
-
 /** Scales a value only by its documented unit or by the configuration. */
 export function formatValue(
-  field: ShownField,
-  given: unknown,
+  field: ScaledField,
+  value: unknown,
   context: FormatContext,
 ): Cell {
-  const { unit } = field;
-  const { type, value } = typedValue(field, given);
-  switch (type) {
-    case "bool":
+  switch (typeof value) {
+    case "boolean":
       return { text: describeAnswer(value) };
-    case "uint8": {
-      const text = String(value);
-      if (context.raw || !isEnumName(unit)) {
-        return { text };
-      }
-      const word = describeEnumValue(unit, value);
-      return { text: word.startsWith("unknown") ? word : `${word} (${text})` };
-    }
-    case "string":
-    case "address":
-      return { text: escapeUntrusted(value) };
-    case "uint256":
+    case "number":
+      return { text: describeWord(field.unit, value, context) };
+    case "bigint":
       return formatInteger(field, value, context);
+    default:
+      return { text: escapeUntrusted(String(value)) };
   }
 }
 
+function describeWord(
+  unit: Unit,
+  value: number,
+  { raw }: FormatContext,
+): string {
+  if (raw || !isEnumName(unit)) {
+    return String(value);
+  }
+  const word = describeEnumValue(unit, value);
+  return word.startsWith("unknown") ? word : `${word} (${value})`;
+}
+
 function formatInteger(
-  field: ShownField,
+  field: ScaledField,
   value: bigint,
   context: FormatContext,
 ): Cell {
   const { unit, isLikelyTime } = field;
-  const { chainTime, raw } = context;
-  if (raw) {
+  if (context.raw) {
     return { text: `${value}` };
   }
   const decimals = decimalsOf(field, context);
   if (decimals !== undefined) {
-    return {
-      text: scale(value, decimals) + (suffixes[unit] ?? ""),
-      unscaled: value,
-      ...(unit === "raw" ? { footnote: CONFIGURED } : {}),
-    };
+    const text = scale(value, decimals) + (suffixes[unit] ?? "");
+    return unit === "raw" ? { text, footnote: CONFIGURED } : { text };
   }
-  const whole = groupDigits(value.toString());
-  switch (unit) {
-    case "timestamp":
-      return {
-        text: describeTime(value),
-        note: formatCountdown(value, chainTime),
-      };
-    case "raw":
-    case "token":
-      return isLikelyTime === true && looksLikeTime(value)
-        ? {
-            text: `${value} raw`,
-            note: `${describeTime(value)} assuming Unix seconds`,
-            footnote: rawNotes[unit],
-          }
-        : { text: `${whole} raw`, footnote: rawNotes[unit] };
-    default:
-      return { text: whole };
+  if (unit === "timestamp") {
+    const note = formatCountdown(value, context.chainTime);
+    return { text: describeTime(value), note };
   }
+  const footnote = unscaled[unit];
+  if (footnote === undefined) {
+    return { text: groupDigits(`${value}`) };
+  }
+  return isLikelyTime === true && looksLikeTime(value)
+    ? {
+        text: `${value} raw`,
+        note: `${describeTime(value)} assuming Unix seconds`,
+        footnote,
+      }
+    : { text: `${groupDigits(`${value}`)} raw`, footnote };
 }
-
-const rawNotes = {
-  raw: "Values marked raw are unscaled integers: their scale is not documented.",
-  token:
-    "The round's volumes and minimum deposit are raw: tokenDecimals is not set.",
-};
 
 const suffixes: { readonly [Name in Unit]?: string } = {
   percent: " %",
@@ -154,6 +112,12 @@ const suffixes: { readonly [Name in Unit]?: string } = {
 const CONFIGURED =
   "Scales that are not documented: from displayDecimals, or the mocks' own.";
 
+const unscaled: { readonly [Name in Unit]?: string } = {
+  raw: "Values marked raw are unscaled integers: their scale is not documented.",
+  token:
+    "The round's volumes and minimum deposit are raw: tokenDecimals is not set.",
+};
+
 /** Ten digits: Unix seconds from 2001 to 2286. */
 function looksLikeTime(value: bigint): boolean {
   return value >= 1_000_000_000n && value < 10_000_000_000n;
@@ -161,19 +125,15 @@ function looksLikeTime(value: bigint): boolean {
 
 /** The two largest units, for example `3d 4h`. */
 export function formatDuration(seconds: bigint): string {
-  const minutes = seconds / 60n;
-  const hours = minutes / 60n;
   const parts = [
-    `${hours / 24n}d`,
-    `${hours % 24n}h`,
-    `${minutes % 60n}m`,
+    `${seconds / 86_400n}d`,
+    `${(seconds / 3_600n) % 24n}h`,
+    `${(seconds / 60n) % 60n}m`,
     `${seconds % 60n}s`,
   ];
-  const first = parts.findIndex((part) => !part.startsWith("0"));
-  const shown = parts.slice(first).slice(0, 2);
-  return shown
-    .filter((part, index) => index === 0 || !part.startsWith("0"))
-    .join(" ");
+  const isPart = (part: string): boolean => !part.startsWith("0");
+  const first = parts.findIndex(isPart);
+  return parts.slice(first).slice(0, 2).filter(isPart).join(" ");
 }
 
 /** `in 3d 4h`, `now` or `2h 5m ago`, by the chain's clock. */
@@ -196,13 +156,11 @@ const BAR_WIDTH = 24;
 /** A bar and a percentage, rounded down so that only all of it is 100 %. */
 export function utilisationBar(part: bigint, whole: bigint): string {
   if (whole === 0n) {
-    return part === 0n
-      ? `${"░".repeat(BAR_WIDTH)} (nothing to fill)`
-      : `${"█".repeat(BAR_WIDTH)} (more than all of 0)`;
+    return "nothing to fill";
   }
   const perMille = (part * 1000n) / whole;
-  const blocks = Number((perMille * BigInt(BAR_WIDTH)) / 1000n);
-  const bar = "█".repeat(Math.min(blocks, BAR_WIDTH)).padEnd(BAR_WIDTH, "░");
+  const filled = Number((perMille * BigInt(BAR_WIDTH)) / 1000n);
+  const bar = "█".repeat(Math.min(filled, BAR_WIDTH)).padEnd(BAR_WIDTH, "░");
   return `${bar} ${perMille / 10n}.${perMille % 10n} %`;
 }
 

@@ -100,7 +100,7 @@ export function describeScales(context: FormatContext): string {
 /** Without the unit: a note below the table has the scales. */
 function briefly(
   { type }: Field,
-  { text, unscaled, note }: Cell,
+  { text, note }: Cell,
   isShort: boolean,
 ): Cell {
   switch (type) {
@@ -119,7 +119,6 @@ function briefly(
       const [date] = /^\d+-\d\d-\d\d(?=T)/u.exec(note ?? "") ?? [];
       return {
         text: isShort && date !== undefined ? date : text.replace(/ raw$/u, ""),
-        unscaled,
       };
     }
   }

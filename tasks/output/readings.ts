@@ -5,10 +5,12 @@ import type { ListedOrder } from "../../src/client/orders/types.js";
 import { isFailedReading } from "../../src/client/failed-reading.js";
 import { textsForCommandLine } from "../../src/errors.js";
 import type { VaultError } from "../../src/errors.js";
+import { asRecord } from "../../src/json.js";
 import {
   get,
   isStandalone,
   operationEntry,
+  placesOf,
   queriesOf,
   readOperationNames,
   standaloneQueries,
@@ -16,6 +18,7 @@ import {
 import type {
   Field,
   PoolAmounts,
+  Query,
   ReadOperationName,
   VaultRound,
 } from "../../src/protocol/index.js";
@@ -23,12 +26,6 @@ import { labelledValues, notes, section, toned } from "./blocks.js";
 import type { Block, LabelledValue } from "./blocks.js";
 import { formatValue, utilisationBar } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
-
-interface ShownReading {
-  /** Distinguishes readings of one operation, for example `public`. */
-  readonly variant?: string | undefined;
-  readonly value: unknown;
-}
 
 export function snapshotBlocks(
   snapshot: object,
@@ -46,105 +43,114 @@ export function snapshotBlocks(
   });
 }
 
-export function readingsOf(snapshot: object): readonly unknown[] {
-  return standaloneQueries.map(({ path }) => get(snapshot, path));
+/** A value of a snapshot; without a field if its reading failed. */
+export interface PlacedValue {
+  /** For example `pools.public.locked`. */
+  readonly place: string;
+  readonly query: Query;
+  readonly field?: Field;
+  readonly value: unknown;
+}
+
+export function valuesIn(snapshot: object): readonly PlacedValue[] {
+  return standaloneQueries.flatMap((query): readonly PlacedValue[] => {
+    const value = get(snapshot, query.path);
+    return isFailedReading(value)
+      ? [{ place: query.path.join("."), query, value }]
+      : placesOf(query).map(({ path, field }) => ({
+          place: path.join("."),
+          query,
+          field,
+          value: get(snapshot, path),
+        }));
+  });
 }
 
 export function failuresOf(snapshot: object): readonly VaultError[] {
-  return readingsOf(snapshot).flatMap((value) =>
+  return valuesIn(snapshot).flatMap(({ value }) =>
     isFailedReading(value) ? value.error : [],
   );
 }
 
 /** The number of failures, and one fix for each error code. */
 export function failureNotes(failures: readonly VaultError[]): Block {
-  const remedies = new Map<string, string>();
-  for (const error of failures) {
-    const { code } = error;
-    remedies.set(code, remedies.get(code) ?? textsForCommandLine(error).fix);
-  }
+  const byCode = [...Map.groupBy(failures, ({ code }) => code).values()];
   return notes(
     failures.length > 0 &&
       toned("bad", `${failures.length} of the readings failed.`),
-    ...remedies.values(),
+    ...byCode.flatMap(([first]) =>
+      first === undefined ? [] : textsForCommandLine(first).fix,
+    ),
   );
 }
 
 export function readingsBlock(
   operation: ReadOperationName,
-  readings: readonly ShownReading[],
+  readings: ReadonlyArray<{
+    /** Distinguishes readings of one operation, for example `public`. */
+    readonly variant?: string | undefined;
+    readonly value: unknown;
+  }>,
   context: FormatContext,
 ): Block {
+  const { title } = operationEntry(operation);
   return labelledValues(
-    readings.flatMap((reading) => {
-      const { variant, value } = reading;
-      return isFailedReading(value)
+    readings.flatMap(({ variant, value }) =>
+      isFailedReading(value)
         ? [
             [
-              capitalize(variant ?? operationEntry(operation).title),
+              capitalize(variant ?? title),
               toned("bad", `failed: ${value.error.shortMessage}`),
             ],
           ]
-        : valuesOf(operation, reading, context);
-    }),
+        : valuesOf(operation, value, variant, context),
+    ),
   );
 }
 
 function valuesOf(
   operation: ReadOperationName,
-  reading: ShownReading,
+  value: unknown,
+  variant: string | undefined,
   context: FormatContext,
 ): readonly LabelledValue[] {
   const { outputs } = operationEntry(operation);
-  const { variant } = reading;
-  return [
-    ...outputs.map((field): LabelledValue => {
-      const value =
-        outputs.length === 1
-          ? reading.value
-          : get(reading, ["value", field.name]);
-      return [labelOf(field, variant), formatValue(field, value, context)];
-    }),
-    ...(context.raw ? [] : extraValues(operation, reading)),
-  ];
-}
-
-/** Values that are derived from the fields. */
-function extraValues(
-  operation: ReadOperationName,
-  reading: ShownReading,
-): readonly LabelledValue[] {
-  const { variant = "", value } = reading;
+  const values = outputs.map((field): LabelledValue => {
+    const own = outputs.length === 1 ? value : asRecord(value)[field.name];
+    return [labelOf(field, variant), formatValue(field, own, context)];
+  });
+  if (context.raw) {
+    return values;
+  }
   switch (operation) {
     case "getLatestRoundInfo": {
       // the operation returns a round
       const { filledVolume, maxVolume } = value as VaultRound;
-      return [["Filled", utilisationBar(filledVolume, maxVolume)]];
+      return [...values, ["Filled", utilisationBar(filledVolume, maxVolume)]];
     }
     case "getLPAmountInfo": {
       // the operation returns a pool
       const { locked, deposit } = value as PoolAmounts;
       const text = utilisationBar(locked, deposit);
-      const label = `${capitalize(variant)} used`;
-      return [[label, { text, note: "locked of deposited" }]];
+      const used = labelOf({ label: "Used" }, variant);
+      return [...values, [used, { text, note: "locked of deposited" }]];
     }
     case "getOrderInfo":
       // the operation returns an order
       return isEmptyOrder(value as ListedOrder)
-        ? [["Note", "every value is zero: there may be no such order"]]
-        : [];
+        ? [["Order", toned("warn", "none, it seems: every value is zero")]]
+        : values;
     default:
-      return [];
+      return values;
   }
 }
 
 /** An abbreviation keeps its capitals after a variant. */
-export function labelOf({ label }: Field, variant?: string): string {
+export function labelOf(
+  { label }: Pick<Field, "label">,
+  variant?: string,
+): string {
   return variant === undefined
     ? label
-    : `${capitalize(variant)} ${
-        /^[A-Z]{2}/u.test(label)
-          ? label
-          : label.slice(0, 1).toLowerCase() + label.slice(1)
-      }`;
+    : `${capitalize(variant)} ${/^[A-Z]{2}/u.test(label) ? label : label.slice(0, 1).toLowerCase() + label.slice(1)}`;
 }

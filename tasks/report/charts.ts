@@ -4,10 +4,11 @@ import type { Order } from "../../src/client/orders/types.js";
 import {
   LAST_DATE_SECONDS,
   describeTime,
+  operations,
   units,
 } from "../../src/protocol/index.js";
 import type { Field } from "../../src/protocol/index.js";
-import { decimalsOf, describeCount, fieldOf } from "../output/format-value.js";
+import { decimalsOf, describeCount } from "../output/format-value.js";
 import type { FormatContext } from "../output/format-value.js";
 import type { ReportedRound } from "../output/rounds.js";
 import { html } from "./html.js";
@@ -123,7 +124,7 @@ export function pricesFigure(
   strikePrice: bigint | undefined,
   context: FormatContext,
 ): Markup {
-  const field = fieldOf("getOrderInfo", "openPrice");
+  const field = operations.getOrderInfo.outputs[6];
   const { isScaled, position, axis } = priceAxis(field, context);
   const prices = orders.map(({ openPrice }) => position(openPrice));
   const strikes = isScaled ? strikeNear(prices, strikePrice) : [];
@@ -177,7 +178,7 @@ export function strikesFigure(
   rounds: readonly ReportedRound[],
   context: FormatContext,
 ): Markup | undefined {
-  const field = fieldOf("getLatestRoundInfo", "strikePrice");
+  const field = operations.getLatestRoundInfo.outputs[0];
   const { position, axis } = priceAxis(field, context);
   const drawn = rounds
     .filter(

@@ -286,13 +286,11 @@ function renderTable({ columns, rows }: Table): Markup {
   </table> `;
 }
 
-function renderCell({ text, tone, unscaled }: Cell): Markup {
+function renderCell({ text, tone }: Cell): Markup {
   const shown = breakable(text);
-  return unscaled !== undefined
-    ? html`<data value="${unscaled.toString()}">${shown}</data>`
-    : tone === undefined
-      ? shown
-      : html`<span class="${tone}">${shown}</span>`;
+  return tone === undefined
+    ? shown
+    : html`<span class="${tone}">${shown}</span>`;
 }
 
 /** Lets a browser break a long number between groups of digits. */

@@ -175,7 +175,9 @@ describe("metrics of vault status", () => {
   });
 
   it("renderOutage has one sample, with escaped labels", () => {
-    const samples = renderOutage('"a"b\\c\nd', undefined, "usdc").split("\n");
+    const samples = renderOutage({
+      ...{ network: '"a"b\\c\nd', chainId: undefined, instance: "usdc" },
+    }).split("\n");
     expect(samples.slice(2)).to.deep.equal([
       'vault_up{network="\\"a\\"b\\\\c\\nd",chain_id="",instance="usdc"} 0',
       "",

@@ -88,11 +88,9 @@ describe("the page of a report", () => {
     `<table class="values"><tbody><tr><th scope="row">${label}</th><td>${value}</td></tr></tbody></table>`;
   for (const [what, block, body] of [
     [
-      "an integer behind a scaled text, and a note",
-      labelledValues([
-        ["A<", { text: "1.5", unscaled: 1_500n, note: "a & b" }],
-      ]),
-      values("A&lt;", '<data value="1500">1.5</data><small>a &amp; b</small>'),
+      "a value and its note",
+      labelledValues([["A<", { text: "1.5", note: "a & b" }]]),
+      values("A&lt;", "1.5<small>a &amp; b</small>"),
     ],
     [
       "each cell below its heading, aligned as its column",
