@@ -10,6 +10,7 @@ import { startDatedAnvil } from "../../test/helpers/anvil.js";
 import { useFixtureProject } from "../../test/helpers/fixture-project.js";
 import { createTestHre } from "../../test/helpers/hre.js";
 import { runTyped } from "../../test/helpers/run-vault-task.js";
+import { toJsonSchema } from "./json-documents.js";
 import { renderErrors } from "./render-errors.js";
 import { renderTasks } from "./render-tasks.js";
 
@@ -31,14 +32,18 @@ export async function recordDocuments(): Promise<ReadonlyMap<string, string>> {
       await formatted(await withOutputs(renderTasks(), ["deploy-mocks"])),
     ],
     ["docs/troubleshooting.md", await formatted(renderErrors())],
+    [
+      "docs/tasks.schema.json",
+      await formatted(JSON.stringify(toJsonSchema()), "json"),
+    ],
   ]);
 }
 
-async function formatted(markdown: string): Promise<string> {
+async function formatted(text: string, type = "md"): Promise<string> {
   const settings = path.join(root, ".oxfmtrc.json");
   // its schema is oxfmt's
   const options = JSON.parse(await readFile(settings, "utf8")) as FormatConfig;
-  return (await format("page.md", markdown, options)).code;
+  return (await format(`page.${type}`, text, options)).code;
 }
 
 /**

@@ -1,46 +1,22 @@
+import { readFile } from "node:fs/promises";
+
 import { expect } from "chai";
-import { BrowserProvider, getAddress } from "ethers";
+import { BrowserProvider } from "ethers";
 import { TaskDefinitionType } from "hardhat/types/tasks";
 
+import {
+  jsonDocuments,
+  idOf,
+  toJsonSchema,
+} from "../../scripts/docs/json-documents.js";
 import hardhatVault from "../../src/index.js";
+
 import { startAnvil } from "../helpers/anvil.js";
-import { fieldsOf } from "../helpers/fields.js";
+import { fieldsOf, listOf } from "../helpers/fields.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import { connectTo, hreOnLive } from "../helpers/hre.js";
-import { codeIn, readSections, sectionOf } from "../helpers/reference-page.js";
-import type { Section } from "../helpers/reference-page.js";
 import { runTyped } from "../helpers/run-vault-task.js";
 import { deploySettlingVault } from "../helpers/settling-vaults.js";
-
-/** A key in the page: an item of a list. */
-interface Row {
-  readonly type: string;
-  readonly mayBeNull: boolean;
-}
-
-/** Reads what a type in the page promises of a JSON value. */
-const types: Readonly<Record<string, (value: unknown) => boolean>> = {
-  integer: (value) => typeof value === "string" && /^-?\d+$/u.test(value),
-  number: (value) => typeof value === "number",
-  boolean: (value) => typeof value === "boolean",
-  text: (value) => typeof value === "string",
-  list: (value) => Array.isArray(value),
-  address: (value) => typeof value === "string" && getAddress(value) === value,
-  hex: (value) => /^0x[0-9a-f]*$/u.test(String(value)),
-  object: (value) => typeof value === "object",
-  value: (value) => typeof value !== "object" || value === null,
-};
-
-/** A list, and an object whose fields have rows, has no type or a section's name. */
-const isOfType = (value: unknown, { type, mayBeNull }: Row): boolean =>
-  value === null
-    ? mayBeNull
-    : (types[type]?.(value) ??
-      (typeof value === "object" && /^[A-Z]|^$/u.test(type)));
-
-/** What a read returns: docs/reference-vault.md has the fields. */
-const results = ["Round", "Order", "Margins", "Pool"];
-const ofResult: Row = { type: "value", mayBeNull: true };
 
 const beforeSettlement = [
   ...["funding-rate", "round", "order 1", "pools", "volume"],
@@ -68,124 +44,57 @@ const afterSettlement = [
   ],
 ];
 
-describe("docs/reference-json.md", () => {
-  let sections: readonly Section[];
-  /** By task, or part of the page. */
+describe("the JSON Schema of what tasks print", () => {
+  /** By the name of the document. */
   const documents = new Map<string, unknown[]>();
+  const schema = toJsonSchema();
 
-  before(async () => {
-    sections = await readSections("reference-json");
-    await runTasks();
-  });
+  before(runTasks);
 
   it("has the document of every task", () => {
     const tasks = (hardhatVault.tasks ?? [])
       .filter(({ type }) => type === TaskDefinitionType.NEW_TASK)
       .map(({ id }) => id.join(" "));
-    expect(documented()).to.include.members(tasks);
-    expect([...documents.keys()]).to.include.members(tasks);
+    expect(Object.keys(jsonDocuments)).to.include.members(tasks);
+    expect([...documents.keys()]).to.have.members(Object.keys(jsonDocuments));
   });
 
-  it("has a row for every key that a task prints, with its type, and no other row", () => {
-    for (const [heading, recorded] of documents) {
-      const rows = rowsOfDocument(heading);
-      const seen = new Set<string>();
-      for (const document of recorded) {
-        visit(document, "", (at, value) => {
-          const holder = rows.get(at.slice(0, at.lastIndexOf(".")));
-          const isOfResult = results.includes(holder?.type ?? "");
-          const row =
-            rows.get(at) ??
-            (isOfResult ? ofResult : expect.fail(`${heading}: no row ${at}`));
-          seen.add(at);
-          const what = `${heading}: ${at} is ${String(value)}`;
-          expect(isOfType(value, row), what).to.equal(true);
-          return row.type === "object";
-        });
-      }
-      const unseen = [...rows.keys()].filter((at) => !seen.has(at));
-      // A watch that ends at once has no change.
-      const ofWatch = heading === "vault watch" ? ["changed[]"] : [];
-      expect(unseen, `${heading} never prints`).to.deep.equal(ofWatch);
-    }
-  });
-
-  /** The tasks, and the other parts of the page. */
-  function documented(): readonly string[] {
-    return sections.flatMap(({ heading, rows }) =>
-      heading === "One reading"
-        ? rows.map(([task]) => String(codeIn(task)[0]))
-        : [heading],
-    );
-  }
-
-  function rowsOfDocument(heading: string): ReadonlyMap<string, Row> {
-    const own = sections.find((section) => section.heading === heading);
-    const { text, rows } = own ?? sectionOf(sections, "One reading");
-    const found = rowsOf(
-      own === undefined
-        ? rows
-            .filter(([task]) => codeIn(task)[0] === heading)
-            .flatMap(([, item]) => itemsOf(`- ${item}`))
-        : itemsOf(text),
-    );
-    if (!text.includes("No envelope")) {
-      const envelope = rowsOf(itemsOf(sectionOf(sections, "Envelope").text));
-      for (const [at, row] of envelope) {
-        found.set(at, row);
-      }
-      const mayBeNull = text.includes("`block` is null");
-      found.set("block", { type: "", mayBeNull });
-    }
-    return found;
-  }
-
-  /** The rows of these cells, with those of the shapes that they name. */
-  function rowsOf(rows: Section["rows"]): Map<string, Row> {
-    const found = new Map<string, Row>();
-    for (const [key, cell = "", meaning = ""] of rows) {
-      const [at = ""] = codeIn(key);
-      const mayBeNull = /\b(?:null|absent)\b/iu.test(meaning);
-      const type = /^\[(\w+)\]\(#\w+\)$/u.exec(cell)?.[1] ?? cell;
-      found.set(at, { type, mayBeNull });
-      for (const [inner, row] of fieldsOfShape(type)) {
-        found.set(
-          inner.startsWith("[") ? `${at}${inner}` : `${at}.${inner}`,
-          row,
+  it("describes each document that a task prints, with no key more", () => {
+    for (const [name, printed] of documents) {
+      for (const document of printed) {
+        const { error } = jsonDocuments[name]?.safeParse(document) ?? {};
+        expect(error, `${name} ${JSON.stringify(document)}`).to.equal(
+          undefined,
         );
       }
     }
-    // Objects and lists that only hold what has rows.
-    for (const at of [...found.keys()]) {
-      for (const { index } of at.matchAll(/\.|\[/gu)) {
-        const parent = at.slice(0, index);
-        if (parent !== "" && !found.has(parent)) {
-          found.set(parent, { type: "", mayBeNull: false });
-        }
-      }
-    }
-    return found;
-  }
+  });
 
-  function fieldsOfShape(type: string): ReadonlyMap<string, Row> {
-    if (results.includes(type) || !/^[A-Z]/u.test(type)) {
-      return new Map();
+  it("has no key that no task prints", () => {
+    const definitions = fieldsOf(fieldsOf(schema)["$defs"]);
+    for (const [name, printed] of documents) {
+      const unseen = keysBeyond(definitions[idOf(name)], printed, definitions);
+      // Of each reading one fails, and no settlement is under way here.
+      const expected = unseen.filter(
+        (key) => !/\.error$|openSettlement\./u.test(key),
+      );
+      expect(expected, name).to.deep.equal([]);
     }
-    const { text } = sectionOf(sections, type);
-    return new Map([
-      ...(text.includes("](#readings), and") ? fieldsOfShape("Readings") : []),
-      ...rowsOf(itemsOf(text)),
-    ]);
-  }
+  });
+
+  it("is the published one", async () => {
+    const published = await readFile("docs/tasks.schema.json", "utf8");
+    expect(JSON.parse(published)).to.deep.equal(schema);
+  });
 
   function addDocuments(command: string, output: string): void {
-    const found = documented()
-      .filter((heading) => command.startsWith(heading))
+    const name = Object.keys(jsonDocuments)
+      .filter((each) => command.startsWith(each))
       .sort((one, other) => other.length - one.length)[0];
     for (const [line] of output.matchAll(/^\{".*$/gmu)) {
       const document: unknown = JSON.parse(line);
-      const heading = "error" in fieldsOf(document) ? "Error" : (found ?? "");
-      documents.set(heading, [...(documents.get(heading) ?? []), document]);
+      const of = "error" in fieldsOf(document) ? "error" : (name ?? command);
+      documents.set(of, [...(documents.get(of) ?? []), document]);
     }
   }
 
@@ -235,41 +144,46 @@ describe("docs/reference-json.md", () => {
   }
 });
 
-/** The cells of a list, as in "- `key` (type): meaning". */
-function itemsOf(text: string): Section["rows"] {
+/** The keys of a schema that none of these values has. */
+function keysBeyond(
+  schema: unknown,
+  values: readonly unknown[],
+  named: Readonly<Record<string, unknown>>,
+): readonly string[] {
+  const { $ref, anyOf, properties, items, prefixItems, additionalProperties } =
+    fieldsOf(schema);
+  if (typeof $ref === "string") {
+    return keysBeyond(named[$ref.replace("#/$defs/", "")], values, named);
+  }
+  const inner = (name: string, each: unknown, of: readonly unknown[]) =>
+    of.length === 0
+      ? [name]
+      : keysBeyond(each, of, named).map((key) => `${name}.${key}`);
+  const objects = values.map(fieldsOf);
   return [
-    ...text.matchAll(
-      /^- (`[^`]+`) \((\w+|\[\w+\]\(#\w+\))\): (.*(?:\n {2}.*)*)$/gmu,
+    ...listOf(anyOf).flatMap((each) => keysBeyond(each, values, named)),
+    ...Object.entries(fieldsOf(properties)).flatMap(([name, each]) =>
+      inner(
+        name,
+        each,
+        objects.flatMap((object) =>
+          object[name] === undefined ? [] : [object[name]],
+        ),
+      ),
     ),
-  ].map(([, ...cells]) => cells);
-}
-
-/** Visits every key of a document but those of failed readings. */
-function visit(
-  value: unknown,
-  at: string,
-  found: (at: string, value: unknown) => boolean,
-): void {
-  const { error, ...others } = fieldsOf(value);
-  if (at !== "" && error !== undefined && Object.keys(others).length === 0) {
-    expect(error, at).to.have.all.keys("code", "message");
-    return;
-  }
-  if (at !== "" && found(at, value)) {
-    return;
-  }
-  if (Array.isArray(value)) {
-    for (const [index, item] of value.entries()) {
-      const place = at === "params" ? `[${index}]` : "[]";
-      visit(item, `${at}${place}`, found);
-    }
-    return;
-  }
-  for (const [key, inner] of Object.entries(fieldsOf(value))) {
-    visit(
-      inner,
-      at === "" ? key : `${at}.${at === "instances" ? "*" : key}`,
-      found,
-    );
-  }
+    ...(items === undefined && prefixItems === undefined
+      ? []
+      : keysBeyond(
+          items ?? listOf(prefixItems)[0],
+          values.flatMap(listOf),
+          named,
+        )),
+    ...(typeof additionalProperties === "object"
+      ? keysBeyond(
+          additionalProperties,
+          objects.flatMap((object) => Object.values(object)),
+          named,
+        )
+      : []),
+  ];
 }

@@ -36,6 +36,7 @@ describe("exports of the package", () => {
       ...Object.keys(exportedNames),
       "./abi/*.json",
       "./contracts/*",
+      "./tasks.schema.json",
       "./package.json",
     ]);
   });
