@@ -3,7 +3,6 @@ import { z } from "zod/v4";
 import { operations } from "../../src/protocol/index.js";
 import { byRole } from "../../src/protocol/contracts.js";
 import type { Operation } from "../../src/protocol/operations.js";
-import { SETTLEMENT_STATUSES } from "../../src/settlement/types.js";
 
 /**
  * What every task prints with `--json`, by the task. The JSON Schema of the package is
@@ -200,7 +199,15 @@ const differences = z
   });
 
 const settlement = z.strictObject({
-  status: z.enum(SETTLEMENT_STATUSES),
+  status: z.enum([
+    "settled",
+    "not-settled",
+    "nothing-to-do",
+    "refused",
+    "reverted",
+    "unconfirmed",
+    "cancelled",
+  ]),
   code: orNull(
     code,
     "the status is not `refused` or `reverted`, and no token stayed in the guard",
