@@ -455,8 +455,8 @@ export function toJsonSchema(): object {
 }
 
 /** Name of a document in the schema's `$defs`. */
-export function idOf(document: string): string {
-  return document.replaceAll(" ", "-");
+export function idOf(name: string): string {
+  return name.replaceAll(" ", "-");
 }
 
 function shape<T extends z.ZodRawShape>(id: string, fields: T) {
