@@ -527,6 +527,16 @@ export function refusesSettlement(error: unknown): error is VaultError {
   return VaultError.isVaultError(error) && "refuses" in errorTable[error.code];
 }
 
+/** True for an error with one of these codes. */
+export function hasErrorCode<Code extends VaultErrorCode>(
+  error: unknown,
+  ...codes: readonly Code[]
+): error is VaultError & { readonly code: Code } {
+  return (
+    VaultError.isVaultError(error) && codes.some((code) => code === error.code)
+  );
+}
+
 export function invalidArgument(
   where: string,
   problem: string,

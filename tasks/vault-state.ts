@@ -1,3 +1,4 @@
+import { hasErrorCode } from "../src/errors.js";
 import {
   failedReading,
   isFailedReading,
@@ -14,7 +15,7 @@ import { hasEnded } from "../src/protocol/round.js";
 import { findUnfinished } from "../src/settlement/unfinished-settlement.js";
 import type { BlockId, PinnedBlock } from "../src/rpc/block-id.js";
 import { endTime } from "../src/settlement/head-age.js";
-import { isNodeRefusal } from "../src/rpc/errors.js";
+
 import { readOnBranch } from "../src/rpc/pinned-block.js";
 import type { UnfinishedSettlement } from "../src/settlement/unfinished-settlement.js";
 import { findNextRun, findSettler } from "../src/settlement/can-be-settled.js";
@@ -93,7 +94,7 @@ export async function readState(
   const run = await (
     blockTag === "pending" || isLater
       ? runAt("pending").catch(async (error: unknown) => {
-          if (isLater && isNodeRefusal(error)) {
+          if (isLater && hasErrorCode(error, "VAULT_RPC_ERROR")) {
             return await runAt(pin);
           }
           throw error;

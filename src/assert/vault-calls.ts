@@ -1,6 +1,6 @@
 import { encodeCall } from "../client/codec.js";
 import type { VaultClient } from "../client/vault-client.js";
-import { GIVEN_PROVIDER } from "../errors.js";
+import { GIVEN_PROVIDER, hasErrorCode } from "../errors.js";
 import { asRecord, listOf } from "../json.js";
 import {
   isOperationName,
@@ -14,7 +14,7 @@ import type {
   ReadOperationName,
 } from "../protocol/index.js";
 import { quoteForeignText } from "../redact.js";
-import { isNodeRefusal } from "../rpc/errors.js";
+
 import type { Eip1193Provider } from "../rpc/eip1193.js";
 import type { Hex } from "../protocol/index.js";
 import { RpcClient } from "../rpc/rpc-client.js";
@@ -144,7 +144,7 @@ async function traceCalls(
   await requireReceipt(rpc, hash);
   const trace = await traceTransaction(rpc, hash, "calls").catch(
     (error: unknown) => {
-      throw isNodeRefusal(error)
+      throw hasErrorCode(error, "VAULT_RPC_ERROR")
         ? new NoVerdict(
             `the node cannot trace transaction ${hash} (${quoteForeignText(String(error.details["problem"]))}): use anvil, or the network or node of Hardhat 3; that of Hardhat 2 has no callTracer`,
           )

@@ -1,8 +1,8 @@
-import { fallbackTo, vaultError } from "../errors.js";
+import { fallbackTo, hasErrorCode, vaultError } from "../errors.js";
 import { toBlockId } from "../rpc/block-id.js";
 import type { BlockId } from "../rpc/block-id.js";
 import { getBlock } from "../rpc/blocks.js";
-import { isNodeRefusal, isRefusedAnyhow } from "../rpc/errors.js";
+import { isRefusal } from "../rpc/errors.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 
 /**
@@ -22,9 +22,9 @@ export async function requestAtBlock<Answer>(
     block === "earliest" || !Number.isNaN(Number(toBlockId(block)));
   return await request(block).catch(async (refusal: unknown) => {
     // VAULT_BLOCK_NOT_FOUND is no refusal: it is thrown.
-    const orRefused = fallbackTo(undefined, isRefusedAnyhow);
+    const orRefused = fallbackTo(undefined, isRefusal);
     const header =
-      isFixed && isNodeRefusal(refusal)
+      isFixed && hasErrorCode(refusal, "VAULT_RPC_ERROR")
         ? await getBlock(rpc, block).catch(orRefused)
         : undefined;
     if (
@@ -35,7 +35,7 @@ export async function requestAtBlock<Answer>(
     }
     // The first refusal may have had another cause, which has passed.
     return await request(block).catch((again: unknown) => {
-      if (!isNodeRefusal(again)) {
+      if (!hasErrorCode(again, "VAULT_RPC_ERROR")) {
         throw again;
       }
       const { network } = rpc;

@@ -1,9 +1,10 @@
+import { hasErrorCode } from "../errors.js";
 import type { Buffer } from "node:buffer";
 
 import { toQuantity } from "ethers";
 
 import type { BlockId } from "./block-id.js";
-import { isNodeRefusal } from "./errors.js";
+
 import { TRANSACTION_GAS_CAP } from "./chain.js";
 import { requestAt } from "./pinned-block.js";
 import { decodeRevertReason } from "./revert-reason.js";
@@ -57,7 +58,7 @@ export async function tryCall(
   const callWith = async (most: bigint): Promise<CallResult> =>
     await callContract(rpc, { ...request, gas: toQuantity(most) }, block);
   const answer = await callWith(gas).catch(async (error: unknown) => {
-    if (gas <= TRANSACTION_GAS_CAP || !isNodeRefusal(error)) {
+    if (gas <= TRANSACTION_GAS_CAP || !hasErrorCode(error, "VAULT_RPC_ERROR")) {
       throw error;
     }
     return await callWith(TRANSACTION_GAS_CAP);

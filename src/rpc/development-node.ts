@@ -2,7 +2,7 @@ import { isHexString } from "ethers";
 
 import { fallbackTo } from "../errors.js";
 import { asRecord } from "../json.js";
-import { isRefusedAnyhow } from "./errors.js";
+import { isRefusal } from "./errors.js";
 import type { RpcClient } from "./rpc-client.js";
 
 /**
@@ -48,7 +48,7 @@ export async function isDevelopmentNodeNow(rpc: RpcClient): Promise<boolean> {
       const answer = await rpc
         .request(method)
         // Public endpoints refuse unknown methods in many ways.
-        .catch(fallbackTo(undefined, isRefusedAnyhow));
+        .catch(fallbackTo(undefined, isRefusal));
       return isTheirs(asRecord(answer));
     }),
   );

@@ -1,5 +1,6 @@
 import {
   VaultError,
+  hasErrorCode,
   invalidArgument,
   settingOf,
   vaultError,
@@ -24,7 +25,7 @@ import type { ErrorLink, Thrown } from "./thrown.js";
 /**
  * - `reverted`: a contract reverted.
  * - `busy`: the node or a gateway cannot answer now.
- * - `behind`: it refused, and may not once it has the block.
+ * - `behind`: it says that it lacks a block, or the state at it.
  * - `refused`: it refused for good.
  * - `timeout`, `unreadable`, `unreachable`: there was no answer, none in JSON-RPC, or no way.
  * - `local`: of this package, a setting, Hardhat or a plugin, before a node has answered.
@@ -68,28 +69,13 @@ export interface Source {
   readonly isBehindHardhat?: boolean;
 }
 
-export function isNodeRefusal(error: unknown): error is VaultError {
-  return VaultError.isVaultError(error) && error.code === "VAULT_RPC_ERROR";
-}
-
-/** True if the node or a gateway refused for good, also by an HTTP status such as 403. */
-export function isRefused(error: unknown): error is VaultError {
-  return (
-    VaultError.isVaultError(error) &&
-    (error.details["kind"] === "refused" ||
-      isRefusedStatus(Number(error.details["httpStatus"])))
-  );
-}
-
 /** True if the node or a proxy refused, so that another request may succeed. */
-export function isRefusedAnyhow(error: unknown): error is VaultError {
-  return (
-    VaultError.isVaultError(error) &&
-    [
-      "VAULT_RPC_ERROR",
-      "VAULT_RPC_INVALID_RESPONSE",
-      "VAULT_NETWORK_UNREACHABLE",
-    ].includes(error.code)
+export function isRefusal(error: unknown): error is VaultError {
+  return hasErrorCode(
+    error,
+    "VAULT_RPC_ERROR",
+    "VAULT_RPC_INVALID_RESPONSE",
+    "VAULT_NETWORK_UNREACHABLE",
   );
 }
 
@@ -199,10 +185,11 @@ const rules: readonly Rule[] = [
   },
   {
     // A node lacks the block: geth, besu, reth, Erigon, Nitro, Avalanche, zkSync, Hardhat,
-    // and chains of Cosmos (height).
+    // and chains of Cosmos (height). The code is EIP-1474's for a missing resource.
     kind: "behind",
+    codes: [-32_001],
     words:
-      /header (?:for hash )?not found|unknown block|block.{0,60}(?:not (?:yet |currently )?(?:available|found|exist)|doesn't exist|out ?of ?range|invalid)|invalid block|unfinalized|ahead of|height/iu,
+      /header (?:for hash )?not found|unknown block|block.{0,60}(?:not (?:yet |currently )?(?:available|found|exist)|doesn't exist|out ?of ?range|invalid)|invalid block (?!param)|unfinalized|ahead of|height/iu,
   },
 ];
 
@@ -345,10 +332,10 @@ function judge({
 }: Thrown): Pick<Rule, "kind" | "retry"> {
   const { code } = asRecord(said);
   // A refusal of the node itself counts with any HTTP status.
-  const isRefusal =
+  const isOfNode =
     typeof code === "number" &&
     (httpStatus === undefined || isRefusedStatus(httpStatus));
-  const status = isRefusal ? statusInCode(code) : httpStatus;
+  const status = isOfNode ? statusInCode(code) : httpStatus;
   const begin = words.slice(0, MAX_FOREIGN_TEXT);
   const { kind, retry } = rules.find(
     (rule) =>
@@ -356,7 +343,7 @@ function judge({
       rule.status?.test(String(status)) === true ||
       (rule.sign !== undefined && match(rule.sign) !== undefined) ||
       rule.words.test(begin),
-  ) ?? { kind: isRefusal && status === undefined ? "behind" : "refused" };
+  ) ?? { kind: "refused" };
   const isWay = connectionSigns.some(([sign]) => match(sign) !== undefined);
   return {
     retry,

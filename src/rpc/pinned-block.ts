@@ -2,7 +2,7 @@ import { VaultError, fallbackTo } from "../errors.js";
 import { toBlockId } from "./block-id.js";
 import type { BlockId, PinnedBlock } from "./block-id.js";
 import { getBlock } from "./blocks.js";
-import { isRefusedAnyhow } from "./errors.js";
+import { isRefusal } from "./errors.js";
 import { usualRetries, waitAfter } from "./retry.js";
 import type { RpcClient } from "./rpc-client.js";
 
@@ -25,7 +25,8 @@ export async function requestAt<Answer>(
   if (
     typeof block !== "object" ||
     block.hash === undefined ||
-    node.takesHashes === false
+    node.takesHashes === false ||
+    node.readByNumber === block.hash
   ) {
     return await send(toBlockId(block));
   }
@@ -37,7 +38,7 @@ export async function requestAt<Answer>(
       node.takesHashes ??= true;
       return answer;
     } catch (error) {
-      if (!isRefusedAnyhow(error)) {
+      if (!isRefusal(error)) {
         throw error;
       }
       const isKnown = node.takesHashes === true;
@@ -54,7 +55,12 @@ export async function requestAt<Answer>(
       );
       if (isThere && !isKnown && (!isBehind || attempt > 1)) {
         const answer = await send(toBlockId(block));
-        node.takesHashes = false;
+        if (isBehind) {
+          // Perhaps it takes the hash of another block.
+          node.readByNumber = block.hash;
+        } else {
+          node.takesHashes = false;
+        }
         return answer;
       }
       const { details, shortMessage: problem } = error;
@@ -79,7 +85,8 @@ export async function readOnBranch<Answer>(
   reads: () => Promise<Answer>,
 ): Promise<Answer> {
   const answer = await reads();
-  if (rpc.node.takesHashes !== true) {
+  const { takesHashes, readByNumber } = rpc.node;
+  if (takesHashes !== true || readByNumber === pin.hash) {
     await requireSameBranch(rpc, pin);
   }
   return answer;

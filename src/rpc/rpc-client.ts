@@ -132,6 +132,8 @@ export class KnownNode {
   public readonly blocks = new KnownBlocks();
   /** False if it takes a block's number, and not its hash (EIP-1898). */
   public takesHashes: boolean | undefined;
+  /** Hash of a block that was read by its number, because the node seemed to lack the hash. */
+  public readByNumber: string | undefined;
   /** True if it applies state overrides, which the lens needs. */
   public runsLens: boolean | undefined;
   public isDevelopment: boolean | undefined;

@@ -14,7 +14,7 @@ import {
   TRANSACTION_GAS_CAP,
 } from "../rpc/chain.js";
 import { isDevelopmentNode } from "../rpc/development-node.js";
-import { isNodeRefusal } from "../rpc/errors.js";
+
 import type { Reverted, RpcClient } from "../rpc/rpc-client.js";
 
 /** Gas prices that a transaction offers, in wei. */
@@ -61,7 +61,9 @@ export async function resolveFees(
   }
   const [{ baseFeePerGas }, maxPriorityFeePerGas] = await Promise.all([
     next,
-    getPriorityFee(rpc).catch(fallbackTo(USUAL_TIP, isNodeRefusal)),
+    getPriorityFee(rpc).catch(
+      fallbackTo(USUAL_TIP, ({ code }) => code === "VAULT_RPC_ERROR"),
+    ),
   ]);
   if (baseFeePerGas === undefined) {
     return legacyPrice(await getGasPrice(rpc));
@@ -211,7 +213,9 @@ async function estimateAtPrice(
       : await estimateGas(rpc, {
           ...call,
           gasPrice: toQuantity(gasPrice),
-        }).catch(fallbackTo(undefined, isNodeRefusal));
+        }).catch(
+          fallbackTo(undefined, ({ code }) => code === "VAULT_RPC_ERROR"),
+        );
   return priced ?? (await estimateGas(rpc, call));
 }
 

@@ -2,7 +2,7 @@ import { VaultError, fallbackTo } from "../errors.js";
 import type { Hex } from "../protocol/index.js";
 import { getNonce } from "../rpc/accounts.js";
 import { getBlockNumber } from "../rpc/blocks.js";
-import { isNodeRefusal } from "../rpc/errors.js";
+
 import type { RpcClient } from "../rpc/rpc-client.js";
 import {
   getReceipt,
@@ -200,7 +200,7 @@ export class Lookout {
     const used =
       confirmed > sentAfterBlock
         ? await getNonce(rpc, from, confirmed).catch(
-            fallbackTo(0, isNodeRefusal),
+            fallbackTo(0, ({ code }) => code === "VAULT_RPC_ERROR"),
           )
         : 0;
     this.#searches = used > nonce ? this.#searches + 1 : 0;

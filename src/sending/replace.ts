@@ -6,7 +6,7 @@ import type { VaultHost } from "../host.js";
 import type { Address, Hex } from "../protocol/index.js";
 import { getBlock } from "../rpc/blocks.js";
 import type { Block } from "../rpc/blocks.js";
-import { isNodeRefusal } from "../rpc/errors.js";
+
 import type { RpcClient } from "../rpc/rpc-client.js";
 import {
   estimateGas,
@@ -237,7 +237,7 @@ async function transferGas(rpc: RpcClient, from: string): Promise<bigint> {
   const call = { from, to: from, data: "0x" };
   // Some rollups need more than the transfer itself.
   const estimate = await estimateGas(rpc, call).catch(
-    fallbackTo(undefined, isNodeRefusal),
+    fallbackTo(undefined, ({ code }) => code === "VAULT_RPC_ERROR"),
   );
   return estimate !== undefined && "gas" in estimate
     ? max(estimate.gas, TRANSFER_GAS)

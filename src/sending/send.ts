@@ -1,8 +1,8 @@
 import { isHexString } from "ethers";
 
-import { VaultError, vaultError } from "../errors.js";
+import { VaultError, hasErrorCode, vaultError } from "../errors.js";
 import type { Hex } from "../protocol/index.js";
-import { isNodeRefusal } from "../rpc/errors.js";
+
 import { noRetries } from "../rpc/retry.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 import { toRpcTransaction } from "./transaction.js";
@@ -70,7 +70,7 @@ export async function send(
         };
   } catch (error) {
     const problem = describeProblem(error);
-    if (!isNodeRefusal(error)) {
+    if (!hasErrorCode(error, "VAULT_RPC_ERROR")) {
       return isOfThisProcess(error)
         ? { kind: "failed", problem, error }
         : { kind: "unanswered", problem };

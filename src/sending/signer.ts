@@ -14,9 +14,13 @@ import type { AccountLike } from "../client/inputs.js";
 import type { Address } from "../protocol/index.js";
 import { getAccounts, getNonce } from "../rpc/accounts.js";
 import { isDevelopmentNode } from "../rpc/development-node.js";
-import { isNodeRefusal, isRefused, toRpcError } from "../rpc/errors.js";
-import { fallbackTo, refusesSettlement, vaultError } from "../errors.js";
-import type { VaultError } from "../errors.js";
+import { toRpcError } from "../rpc/errors.js";
+import {
+  VaultError,
+  fallbackTo,
+  refusesSettlement,
+  vaultError,
+} from "../errors.js";
 import type { KnownNode, RpcClient } from "../rpc/rpc-client.js";
 
 /** `local`: configured key; `remote`: node or plugin; `in-process`: Hardhat. */
@@ -63,7 +67,8 @@ export async function resolveSigner(
   const { network } = rpc;
   const listed = await getAccounts(rpc).catch((error: unknown) => {
     // Public endpoints have no accounts: some return an empty list, some refuse.
-    throw isNodeRefusal(error) || isRefused(error)
+    throw VaultError.isVaultError(error) &&
+      (error.code === "VAULT_RPC_ERROR" || error.details["kind"] === "refused")
       ? vaultError("VAULT_NO_SIGNER", { network }, error)
       : error;
   });
@@ -123,7 +128,9 @@ export async function findFreeNonce(
   const [counted, pending] = await Promise.all([
     // A node that lags does not have that block, so it returns no outdated count. The
     // state may be pruned before a person has confirmed.
-    getNonce(rpc, address, observed).catch(fallbackTo(0, isNodeRefusal)),
+    getNonce(rpc, address, observed).catch(
+      fallbackTo(0, ({ code }) => code === "VAULT_RPC_ERROR"),
+    ),
     getNonce(rpc, address, "pending"),
   ]);
   // Some may have been mined since.

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { fallbackTo } from "../errors.js";
 import { asRecord } from "../json.js";
 import type { Hex } from "../protocol/index.js";
-import { isNodeRefusal } from "../rpc/errors.js";
+
 import type { RpcClient } from "../rpc/rpc-client.js";
 import {
   recordedAddress,
@@ -129,7 +129,7 @@ async function signByNode(
   // A node that refuses this may still sign when it sends.
   const answer = await rpc
     .request("eth_signTransaction", [toRpcTransaction(unsigned)])
-    .catch(fallbackTo(undefined, isNodeRefusal));
+    .catch(fallbackTo(undefined, ({ code }) => code === "VAULT_RPC_ERROR"));
   const { raw = answer } = asRecord(answer);
   return typeof raw === "string" && isSignedAs(raw, unsigned) ? raw : undefined;
 }

@@ -19,7 +19,7 @@ import type { BlockId } from "../rpc/block-id.js";
 import { getBlock, getNextBlock } from "../rpc/blocks.js";
 import type { BlockInfo } from "../rpc/blocks.js";
 import { callContract, tryCall } from "../rpc/calls.js";
-import { isRefusedAnyhow } from "../rpc/errors.js";
+import { isRefusal } from "../rpc/errors.js";
 import { limitFees, resolveFees } from "../sending/fees.js";
 import { findRoute, settlementCall } from "../guard/call.js";
 import { explainRefusal } from "../guard/outcome.js";
@@ -202,7 +202,7 @@ async function tryCalling(
     { ...settlementCall(guarded), gas: toQuantity(gasLimit) },
     at,
     { [from]: { code: anyonesGuardCode } },
-  ).catch(fallbackTo(undefined, isRefusedAnyhow));
+  ).catch(fallbackTo(undefined, isRefusal));
   if (tried !== undefined && "reverted" in tried) {
     const { code } = await explainRefusal(vault, tried.reverted, guarded);
     if (code === "VAULT_WOULD_NOT_SETTLE") {

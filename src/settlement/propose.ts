@@ -5,7 +5,7 @@ import type { VaultError } from "../errors.js";
 import { getBalance, hasCode } from "../rpc/accounts.js";
 import type { ChosenNextBlock } from "../simulation/next-block.js";
 import { tryCall } from "../rpc/calls.js";
-import { isNodeRefusal } from "../rpc/errors.js";
+
 import type { VaultHost } from "../host.js";
 import { keepsTokens, INTRINSIC_GAS, settlementCall } from "../guard/call.js";
 import type { SettlementRoute } from "../guard/call.js";
@@ -219,7 +219,7 @@ export async function trySimulation(
     error.code === "VAULT_FORK_REORGED" ||
     // A node behind the same URL may be behind.
     error.code === "VAULT_BLOCK_NOT_FOUND" ||
-    isNodeRefusal(error);
+    error.code === "VAULT_RPC_ERROR";
   return (
     (await simulateWith("simulateV1").catch(
       fallbackTo(undefined, isUnavailable),

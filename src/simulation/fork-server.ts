@@ -9,9 +9,9 @@ import { text } from "node:stream/consumers";
 
 import { toQuantity } from "ethers";
 
-import { assertInvariant } from "../errors.js";
+import { assertInvariant, hasErrorCode } from "../errors.js";
 import { asRecord, listOf } from "../json.js";
-import { isNodeRefusal, toRpcError } from "../rpc/errors.js";
+import { toRpcError } from "../rpc/errors.js";
 import { Memo } from "./memo.js";
 import type { Upstream } from "./memo.js";
 
@@ -121,7 +121,7 @@ export class ForkServer {
 
   /** An error of a node is passed on. */
   #toJson(error: unknown): object {
-    if (isNodeRefusal(error)) {
+    if (hasErrorCode(error, "VAULT_RPC_ERROR")) {
       const { rpcCode: code = SERVER_ERROR, problem: message } = error.details;
       return { code, message };
     }

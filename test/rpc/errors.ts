@@ -7,9 +7,7 @@ import type { VaultErrorCode } from "../../src/client/index.js";
 import { GIVEN_PROVIDER, vaultError } from "../../src/errors.js";
 import {
   classify,
-  isNodeRefusal,
-  isRefused,
-  isRefusedAnyhow,
+  isRefusal,
   toRpcError,
   toConfigVariableError,
 } from "../../src/rpc/errors.js";
@@ -281,17 +279,18 @@ describe("failed requests", () => {
       said(-32603, "daily request count exceeded"),
       new StatusError(401),
       withBody(399, limitedBody),
-    ],
-    // The node may have the block a moment later.
-    behind: [
-      said(-32000, "header not found"),
       said(-32000, "no"),
       said(-32000, "wrong block, do not retry"),
       // No HTTP status.
       said(4444, "no"),
-      said(-32603, "missing trie node 0c (path )"),
       said(-32015, "VM execution error.", "Out of gas"),
       withBody(404, refusedBody, reset),
+    ],
+    // The node may have the block a moment later.
+    behind: [
+      said(-32000, "header not found"),
+      said(-32603, "missing trie node 0c (path )"),
+      withBody(404, { error: said(-32000, "header not found") }, reset),
     ],
   };
   for (const [kind, errors] of Object.entries(failures)) {
@@ -326,7 +325,10 @@ describe("failed requests", () => {
         { message: "no" },
       ],
     ],
-    ["behind", [Object.assign(new Error("no"), { code: -32_000 })]],
+    [
+      "behind",
+      [Object.assign(new Error("header not found"), { code: -32_000 })],
+    ],
   ];
   for (const [kind, errors] of behindHardhat) {
     for (const error of errors) {
@@ -371,19 +373,24 @@ describe("failed requests", () => {
     }
   });
 
-  for (const [error, isAnswer, isFinal, isNodes] of [
-    [new Error("no"), true, true, true],
-    [said(-32_603, "busy"), true, false, true],
-    [new StatusError(403), true, true, false],
-    [new StatusError(503), true, false, false],
-    [hardhatError("HHE702"), true, false, false],
-    [hardhatError("HHE704"), false, false, false],
+  for (const [error, code, kind, isRefused] of [
+    [said(-32_000, "nonce too low"), "VAULT_RPC_ERROR", "refused", true],
+    [said(-32_000, "insufficient funds"), "VAULT_RPC_ERROR", "refused", true],
+    [said(-32_602, "invalid params"), "VAULT_RPC_ERROR", "refused", true],
+    [said(-32_000, "header not found"), "VAULT_RPC_ERROR", "behind", true],
+    [said(-32_001, "Resource not found."), "VAULT_RPC_ERROR", "behind", true],
+    [said(-32_603, "busy"), "VAULT_RPC_ERROR", "busy", true],
+    [new StatusError(403), "VAULT_NETWORK_UNREACHABLE", "refused", true],
+    [new StatusError(503), "VAULT_NETWORK_UNREACHABLE", "busy", true],
+    [codedError("EPIPE"), "VAULT_NETWORK_UNREACHABLE", "unreachable", true],
+    [hardhatError("HHE702"), "VAULT_RPC_INVALID_RESPONSE", "unreadable", true],
+    [hardhatError("HHE704"), "VAULT_RPC_TIMEOUT", "timeout", false],
   ] as const) {
-    it(`${rpcErrorOf(error).shortMessage} is ${isAnswer ? "" : "not "}a refusal, ${isFinal ? "" : "not "}a final one, ${isNodes ? "" : "not "}the node's own`, () => {
+    it(`the error of ${inWords(error)} has code ${code} and kind ${kind}, and is ${isRefused ? "" : "no "}reason for another request`, () => {
       const made = rpcErrorOf(error);
-      expect(isRefusedAnyhow(made)).to.equal(isAnswer);
-      expect(isRefused(made)).to.equal(isFinal);
-      expect(isNodeRefusal(made)).to.equal(isNodes);
+      expect(made.code).to.equal(code);
+      expect(made.details["kind"]).to.equal(kind);
+      expect(isRefusal(made)).to.equal(isRefused);
     });
   }
 
@@ -527,7 +534,7 @@ describe("what a node makes up as an error", () => {
     const broad = { errors: [...many.map(() => ({})), revert] };
     for (const data of [deep, broad]) {
       const { kind } = classify({ code: -32000, message: "no", data });
-      expect(kind).to.equal("behind");
+      expect(kind).to.equal("refused");
     }
   });
 });

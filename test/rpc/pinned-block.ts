@@ -87,6 +87,24 @@ describe("reads at a pinned block", () => {
     });
   }
 
+  it("requestAt() names the next block by its hash again after a node was behind twice at the first one it was asked for", async () => {
+    const node = new ScriptedNode();
+    const { rpc, read } = await pinOn(node);
+    let left = 2;
+    node.on("eth_getBalance", async (_, answer) => {
+      if (left-- > 0) {
+        throw failure(behind, -32_000);
+      }
+      return await answer();
+    });
+    await read();
+    await read();
+    expect(named(node)).to.deep.equal(["hash", "hash", "number", "number"]);
+    node.asked.length = 0;
+    await getBalance(rpc, VAULT, await getBlock(rpc, 5));
+    expect(named(node)).to.deep.equal(["hash"]);
+  });
+
   it("requestAt() throws after six attempts that a node that takes hashes lacks the block", async () => {
     const node = new ScriptedNode();
     const { read } = await pinOn(node);

@@ -8,7 +8,7 @@ import type { BlockInfo } from "../../rpc/blocks.js";
 import { callContract } from "../../rpc/calls.js";
 import type { CallResult } from "../../rpc/calls.js";
 import { getChainId } from "../../rpc/chain.js";
-import { isRefusedAnyhow } from "../../rpc/errors.js";
+import { isRefusal } from "../../rpc/errors.js";
 import { isReorganised } from "../../rpc/pinned-block.js";
 import { fewRetries } from "../../rpc/retry.js";
 import { decodeRevertReason } from "../../rpc/revert-reason.js";
@@ -109,7 +109,7 @@ export async function canRunLens(
   node.runsLens ??= await callLens(
     { rpc, from, block: "latest" },
     encodeReadCalls([]),
-  ).then(() => true, fallbackTo(false, isRefusedAnyhow));
+  ).then(() => true, fallbackTo(false, isRefusal));
   return node.runsLens;
 }
 

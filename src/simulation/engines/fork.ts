@@ -2,12 +2,12 @@ import { dataSlice } from "ethers";
 import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
 import { requestAtBlock } from "../../client/missing-state.js";
-import { fallbackTo } from "../../errors.js";
+import { fallbackTo, hasErrorCode } from "../../errors.js";
 import type { VaultHost } from "../../host.js";
 import { getCode } from "../../rpc/accounts.js";
 import { toBlockId } from "../../rpc/block-id.js";
 import { tryCall } from "../../rpc/calls.js";
-import { isNodeRefusal } from "../../rpc/errors.js";
+
 import { fewRetries } from "../../rpc/retry.js";
 import type { RevertReason } from "../../rpc/revert-reason.js";
 import { settlementCall } from "../../guard/call.js";
@@ -105,7 +105,7 @@ async function simulateNext(
   await forked.rpc
     .request("hardhat_setNextBlockBaseFeePerGas", [baseFee])
     // Hardforks before London have none.
-    .catch(fallbackTo(undefined, isNodeRefusal));
+    .catch(fallbackTo(undefined, ({ code }) => code === "VAULT_RPC_ERROR"));
   const timed = { ...attempt, next: { ...next, isTimed: true } };
   const run = await simulateInProcess(forked, timed, watched);
   return { ...run, engine: "fork" };
@@ -122,7 +122,7 @@ async function explainMissing(
   { route, next }: Attempt,
   refusal: unknown,
 ): Promise<void> {
-  if (next.isBlockGiven !== true || !isNodeRefusal(refusal)) {
+  if (next.isBlockGiven !== true || !hasErrorCode(refusal, "VAULT_RPC_ERROR")) {
     return;
   }
   const rpc = vault.rpc.withRetries(fewRetries);

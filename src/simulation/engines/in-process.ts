@@ -3,7 +3,7 @@ import { max } from "@nomicfoundation/hardhat-utils/bigint";
 import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
 import { encodeReadCalls, lensCode, readsIn } from "../../client/lens/lens.js";
-import { assertInvariant, vaultError } from "../../errors.js";
+import { assertInvariant, hasErrorCode, vaultError } from "../../errors.js";
 import { configuredGasCap } from "../../host.js";
 import type { VaultHost } from "../../host.js";
 import { asRecord, listOf } from "../../json.js";
@@ -15,7 +15,7 @@ import { callContract } from "../../rpc/calls.js";
 import type { CallResult } from "../../rpc/calls.js";
 import { TRANSACTION_GAS_CAP } from "../../rpc/chain.js";
 import { oneChangeAtATime } from "../../rpc/development-node.js";
-import { isNodeRefusal } from "../../rpc/errors.js";
+
 import type { RpcClient } from "../../rpc/rpc-client.js";
 import { decodeRevertReason } from "../../rpc/revert-reason.js";
 import { traceTransaction } from "../../rpc/traces.js";
@@ -117,7 +117,9 @@ async function mine(
     .request("evm_setNextBlockTimestamp", [numberToHexString(time)])
     .catch((error: unknown) => {
       // The clock passed that time, or another block was mined.
-      throw isNodeRefusal(error) ? minedMeanwhile(error) : error;
+      throw hasErrorCode(error, "VAULT_RPC_ERROR")
+        ? minedMeanwhile(error)
+        : error;
     });
   const [balance, isContract] = await Promise.all([
     getBalance(rpc, sender),
@@ -160,7 +162,7 @@ async function mine(
   // The configured cap, else the cap of the hardforks that have one.
   const cap = configuredGasCap(vault) ?? TRANSACTION_GAS_CAP;
   return await mineWith(gas).catch(async (error: unknown) => {
-    if (isGasGiven || gas <= cap || !isNodeRefusal(error)) {
+    if (isGasGiven || gas <= cap || !hasErrorCode(error, "VAULT_RPC_ERROR")) {
       throw error;
     }
     return await mineWith(cap);
@@ -190,7 +192,7 @@ async function readAll(
       return await callContract(vault.rpc, request, block, ...overrides);
     } catch (error) {
       if (
-        isNodeRefusal(error) &&
+        hasErrorCode(error, "VAULT_RPC_ERROR") &&
         executionFailure.test(String(error.details["problem"]))
       ) {
         return { reverted: decodeRevertReason("0x") };

@@ -14,7 +14,7 @@ import { getBalance } from "../../rpc/accounts.js";
 import { toBlockId } from "../../rpc/block-id.js";
 import type { Block, BlockInfo } from "../../rpc/blocks.js";
 import type { CallResult } from "../../rpc/calls.js";
-import { isRefusedAnyhow } from "../../rpc/errors.js";
+import { isRefusal } from "../../rpc/errors.js";
 import { requireSameBranch } from "../../rpc/pinned-block.js";
 import { ResponseParser } from "../../rpc/response-parser.js";
 import { fewRetries } from "../../rpc/retry.js";
@@ -258,11 +258,7 @@ async function request(
       ? byNumber()
       : send({ blockHash: base.hash, requireCanonical: true }).catch(
           async (error: unknown) => {
-            if (
-              !isRefusedAnyhow(error) ||
-              lacksMethod(error) ||
-              lacksFunds(error)
-            ) {
+            if (!isRefusal(error) || lacksMethod(error) || lacksFunds(error)) {
               throw error;
             }
             return await byNumber();
@@ -275,7 +271,7 @@ async function request(
         }
       : answer;
   } catch (error) {
-    if (!isRefusedAnyhow(error)) {
+    if (!isRefusal(error)) {
       throw error;
     }
     const refused = `the node refuses ${METHOD}: ${String(error.details["problem"])}`;
