@@ -1,14 +1,5 @@
-import { failed } from "../src/plugin/check.js";
-import type { Check } from "../src/plugin/check.js";
-import {
-  examineJournal,
-  examineSigner,
-} from "../src/plugin/examine-settlement.js";
-import {
-  examineContracts,
-  examineInstances,
-  examineNode,
-} from "../src/plugin/examine.js";
+import { examineSigner, examineVault, failed } from "../src/plugin/doctor.js";
+import type { Check } from "../src/plugin/doctor.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { settingsOf } from "../src/plugin/addresses.js";
 import { doctorTask } from "./definitions/tasks.js";
@@ -57,7 +48,13 @@ async function examine(
       return { checks: [failed(passes[access], error)] };
     }
   };
-  const { envelope, checks } = await runPass("read", examineVault);
+  const { envelope, checks } = await runPass("read", async (vault) => {
+    const [chainId, block] = [await vault.chainId(), await vault.block()];
+    return {
+      envelope: { network: vault.networkName, chainId, block },
+      checks: await examineVault(vault, { chainId, block }),
+    };
+  });
   // Separate, because only this pass needs the keys.
   const signer =
     envelope === undefined
@@ -71,26 +68,13 @@ async function examine(
   );
 }
 
-async function examineVault(vault: HardhatVault): Promise<Examination> {
-  const [chainId, block] = await Promise.all([vault.chainId(), vault.block()]);
-  const [ofNode, ofContracts, ofJournal] = await Promise.all([
-    examineNode(vault, { chainId, block }),
-    examineContracts(vault, block.number),
-    examineJournal(vault),
-  ]);
-  // A contract's failure also fails the engine's check: it is shown once.
-  const known = new Set(ofContracts.map(({ detail }) => detail));
-  const own = ofNode.filter(({ detail }) => !known.has(detail));
-  return {
-    envelope: { network: vault.networkName, chainId, block },
-    checks: [...own, ...ofContracts, ...examineInstances(vault), ...ofJournal],
-  };
-}
-
 function reportExamination(
   { envelope, checks }: Examination,
   isStrict: boolean,
 ): TaskReport {
+  // A remedy for several checks, as after the restart of a node, is printed once.
+  const isFirst = ({ fix }: Check, index: number): boolean =>
+    checks.findIndex((check) => check.fix === fix) === index;
   const count = (status: Check["status"]): number =>
     checks.filter((check) => check.status === status).length;
   return {
@@ -99,9 +83,15 @@ function reportExamination(
     blocks: [
       title("Examination", envelope),
       labelledValues(
-        checks.map(({ name, status, detail, fix }) => [
-          { text: `${status.padEnd(4)}  ${name}`, tone: tones[status] },
-          { text: detail, note: fix ?? "" },
+        checks.map((check, index) => [
+          {
+            text: `${check.status.padEnd(4)}  ${check.name}`,
+            tone: tones[check.status],
+          },
+          {
+            text: check.detail,
+            note: isFirst(check, index) ? (check.fix ?? "") : "",
+          },
         ]),
       ),
       notes(

@@ -1,4 +1,4 @@
-import { signingKinds } from "../../src/plugin/examine-settlement.js";
+import { signingKinds } from "../../src/plugin/doctor.js";
 import { formatNative } from "../../src/protocol/amounts.js";
 import {
   describeTime,

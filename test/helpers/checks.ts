@@ -1,6 +1,6 @@
 import { expect } from "chai";
 
-import type { Check } from "../../src/plugin/check.js";
+import type { Check } from "../../src/plugin/doctor.js";
 
 export const outline = (checks: readonly Check[]): readonly string[] =>
   checks.map(({ name, status }) => `${name} ${status}`);

@@ -2,22 +2,24 @@ import { expect } from "chai";
 import { Interface, id, toQuantity } from "ethers";
 
 import type { ContractAddresses } from "../../src/client/index.js";
-import { encodeRevertData } from "../../src/mocks/index.js";
-import type { Check } from "../../src/plugin/check.js";
-import {
-  examineJournal,
-  examineSigner,
-} from "../../src/plugin/examine-settlement.js";
 import { RoundGuardArtifact } from "../../src/guard/artifact.js";
+import { encodeRevertData } from "../../src/mocks/index.js";
+import { examineSigner, examineVault } from "../../src/plugin/doctor.js";
+import type { Check } from "../../src/plugin/doctor.js";
+import { operations } from "../../src/protocol/index.js";
+import type { Operation } from "../../src/protocol/index.js";
 import { BareHost } from "../helpers/bare-host.js";
 import { named, outline } from "../helpers/checks.js";
+import {
+  documentedAnswer,
+  documentedContracts,
+} from "../helpers/documented-node.js";
 import { fieldsOf, listOf } from "../helpers/fields.js";
 import { guardCode } from "../helpers/guard.js";
-import { keyOf, useKeeper } from "../helpers/keeper.js";
+import { useKeeper } from "../helpers/keeper.js";
 import { failure } from "../helpers/order-book.js";
-import { startRpcServer } from "../helpers/rpc-server.js";
+import { pathsOf } from "../helpers/readings.js";
 import {
-  KEY,
   OPEN_ROUND,
   SETTLE,
   SETTLER,
@@ -31,26 +33,172 @@ import {
 import { ScriptedNode } from "../helpers/scripted-node.js";
 
 const closed = encodeRevertData("closed");
+const block = { number: 5, timestamp: 1_000 };
+
+describe("what doctor finds out of a node", () => {
+  const examine = async (
+    kind: "live" | "development",
+    age: number,
+    settings: Readonly<Record<string, unknown>> = {},
+  ): Promise<readonly Check[]> => {
+    const node = new ScriptedNode({ head: block.number });
+    if (kind === "development") {
+      node.makeDevelopmentNode();
+    }
+    return await examineVault(
+      node.host({ settings: { vault: { maxHeadAge: 300 }, ...settings } }),
+      { chainId: 56, block },
+      (block.timestamp + age) * 1_000,
+    );
+  };
+
+  for (const [kind, configured, status, detail] of [
+    ["live", undefined, "warn", "chain id 56; none is configured"],
+    ["development", undefined, "ok", "chain id 56"],
+    ["live", 56, "ok", "chain id 56, as configured"],
+    ["development", 1, "fail", "chain id 56, but 1 is configured"],
+  ] as const) {
+    it(`doctor finds the chain id 56 of a ${kind} node ${status} if ${String(configured)} is configured`, async () => {
+      const settings = configured === undefined ? {} : { chainId: configured };
+      const checks = await examine(kind, 0, settings);
+      expect(named(checks, "network")).to.include({ status, detail });
+    });
+  }
+
+  for (const [kind, age, status, detail] of [
+    ["live", 300.4, "ok", "block 5, 300 s old"],
+    ["live", 300.5, "fail", "block 5, 301 s old; maxHeadAge is 300 s"],
+    ["live", -301, "warn", "block 5, 301 s ahead of this machine's clock"],
+    ["development", 301, "ok", "block 5, 301 s old"],
+  ] as const) {
+    it(`doctor finds the latest block of a ${kind} node ${status} if it is ${age} s old`, async () => {
+      expect(named(await examine(kind, age), "head")).to.include({
+        status,
+        detail,
+      });
+    });
+  }
+});
+
+describe("what doctor finds out of contracts", () => {
+  /** Contracts that answer as documented, but for operations that revert. */
+  const examine = async (
+    reverting: Readonly<Record<string, string>> = {},
+    contracts: ContractAddresses = documentedContracts,
+  ): Promise<readonly Check[]> => {
+    const node = new ScriptedNode({
+      codeOf: () => "0x01",
+      answerOf: (call) => {
+        const [, data] =
+          Object.entries(operations).flatMap(([name, { selector }]) =>
+            call.data.startsWith(selector) && reverting[name] !== undefined
+              ? [[name, reverting[name]]]
+              : [],
+          )[0] ?? [];
+        return data === undefined
+          ? documentedAnswer(call)
+          : { reverted: true, data };
+      },
+    });
+    return await examineVault(node.host({ contracts }), { chainId: 1, block });
+  };
+
+  it("doctor finds contracts ok, with address and readings", async () => {
+    const checks = await examine();
+    expect(outline(checks).slice(2)).to.deep.equal([
+      ...["underlying asset ok", "public pool ok", "private pool ok"],
+      ...["trading ok", "vault factory ok", "vault ok", "journal ok"],
+    ]);
+    expect(named(checks, "vault").detail).to.equal(
+      `${documentedContracts.vault} answers ${pathsOf("vault").join(", ")}`,
+    );
+  });
+
+  for (const [reverting, status, operation] of [
+    [{ queryVolume: closed }, "warn", "queryVolume reverted: closed"],
+    [{ queryVolume: "0x" }, "fail", "queryVolume reverted: no reason"],
+    [
+      { queryVolume: closed, queryMarginBalance: "0x" },
+      "fail",
+      "queryMarginBalance reverted: no reason",
+    ],
+  ] as const) {
+    it(`doctor finds the vault ${status}, with "${operation}", if ${Object.keys(reverting).join(" and ")} revert`, async () => {
+      const vault = named(await examine(reverting), "vault");
+      expect(vault.status).to.equal(status);
+      expect(vault.detail.slice(0, operation.length)).to.equal(operation);
+    });
+  }
+
+  it("doctor warns of a factory that answers with zeros only, as one without a round", async () => {
+    const node = new ScriptedNode({
+      codeOf: () => "0x01",
+      answerOf: (call) => {
+        const read = Object.values<Operation>(operations).find(
+          ({ selector }) => call.data === selector,
+        );
+        return call.to === documentedContracts.vaultFactory
+          ? {
+              reverted: false,
+              data: `0x${"0".repeat(64 * (read?.outputs.length ?? 0))}`,
+            }
+          : documentedAnswer(call);
+      },
+    });
+    const host = node.host({ contracts: documentedContracts });
+    const checks = await examineVault(host, { chainId: 1, block });
+    expect(named(checks, "vault factory").status).to.equal("warn");
+    expect(named(checks, "vault").status).to.equal("ok");
+  });
+
+  const { vault, vaultFactory } = documentedContracts;
+  for (const [contracts, status, detail] of [
+    [
+      {},
+      "fail",
+      "of underlying asset, public pool, private pool, trading, vault",
+    ],
+    [
+      { vault },
+      "warn",
+      "of underlying asset, public pool, private pool, trading, vault factory",
+    ],
+    [{ vault, vaultFactory }, "ok", "settling needs none"],
+  ] as const) {
+    it(`doctor finds missing addresses ${status}, with one remedy, if these contracts have one: ${Object.keys(contracts).join()}`, async () => {
+      const checks = await examine({}, contracts);
+      const missing = named(checks, "addresses");
+      expect(missing.status).to.equal(status);
+      expect(missing.detail).to.include(detail);
+      const fixes = checks.flatMap(({ fix }) => fix ?? []);
+      expect(
+        fixes.filter((fix) => fix.includes("For a deployed")),
+      ).to.have.length(status === "ok" ? 0 : 1);
+    });
+  }
+});
 
 describe("what doctor finds out of the journal", () => {
   const keeper = useKeeper();
+  const examine = async (host: BareHost): Promise<readonly Check[]> =>
+    (await examineVault(host, { chainId: 31_337, block })).filter(
+      ({ name }) => name === "journal",
+    );
 
-  it("examineJournal() finds no journal ok, and fails for one that cannot be read", async () => {
-    expect(outline(await examineJournal(keeper.host()))).to.deep.equal([
-      "journal ok",
-    ]);
+  it("doctor finds no journal ok, and fails for one that cannot be read", async () => {
+    expect(outline(await examine(keeper.host()))).to.deep.equal(["journal ok"]);
     await keeper.writeJournal("{");
-    const [journal] = await examineJournal(keeper.host());
+    const [journal] = await examine(keeper.host());
     expect(journal).to.include({ name: "journal", status: "fail" });
     expect(journal?.detail).to.contain("vault-deployments/settlement-live");
     const nowhere = new BareHost(keeper.chain, {}, SETTLER);
-    expect(await examineJournal(nowhere)).to.deep.equal([]);
+    expect(await examine(nowhere)).to.deep.equal([]);
   });
 
-  it("examineJournal() warns of a settlement that is under way, and names the command that finishes it", async () => {
+  it("doctor warns of a settlement that is under way, and names the command that finishes it", async () => {
     const { hash } = await keeper.interrupt();
     const host = keeper.host();
-    const [journal] = await examineJournal(host);
+    const [journal] = await examine(host);
     expect(journal?.status).to.equal("warn");
     expect(journal?.detail).to.contain(
       `a settlement is under way: ${String(hash)}, `,
@@ -59,7 +207,7 @@ describe("what doctor finds out of the journal", () => {
       "Finish it: `npx hardhat vault settle --resume --network scripted`.",
     );
     host.instanceName = "usdc";
-    const [ofInstance] = await examineJournal(host);
+    const [ofInstance] = await examine(host);
     expect(ofInstance?.fix).to.contain("--network scripted --instance usdc`");
   });
 });
@@ -93,7 +241,7 @@ describe("what doctor finds out of a signer", () => {
     ["a settled round, with exactly enough", true, 10n ** 12n, "ok", true],
     ["a settled round, a bit short", true, 10n ** 12n + 1n, "warn", true],
   ] as const) {
-    it(`examineSigner() finds the balance ${status} for ${title}`, async () => {
+    it(`doctor finds the balance ${status} for ${title}`, async () => {
       const node = new ScriptedNode();
       node.rounds = settled ? node.rounds.map(settledRound) : node.rounds;
       const balance = named(await examine(node, gasPrice), "balance");
@@ -109,7 +257,7 @@ describe("what doctor finds out of a signer", () => {
     [15n, "ok"],
     [14n, "fail"],
   ] as const) {
-    it(`examineSigner() finds a balance of ${wei} wei for each gas ${status} if the highest price is 15 and the current one 8`, async () => {
+    it(`doctor finds a balance of ${wei} wei for each gas ${status} if the highest price is 15 and the current one 8`, async () => {
       const node = new ScriptedNode();
       node.on("eth_getBalance", () => toQuantity(93_750n * wei));
       const balance = named(await examine(node, "auto"), "balance");
@@ -117,14 +265,30 @@ describe("what doctor finds out of a signer", () => {
     });
   }
 
-  it("examineSigner() names the signer, and that the settlement settles the round, which it simulates once", async () => {
+  for (const [kind, overrides, status, detail] of [
+    ["live", true, "ok", /^simulateV1: one request/u],
+    ["live", false, "warn", /^none: a settlement is called only/u],
+    ["development", false, "ok", /^none: a settlement is called only/u],
+  ] as const) {
+    it(`doctor finds the engine of a ${kind} node ${status} ${overrides ? "with" : "without"} eth_simulateV1`, async () => {
+      const node = new ScriptedNode({ overrides });
+      if (kind === "development") {
+        node.makeDevelopmentNode();
+      }
+      const engine = named(await examine(node), "engine");
+      expect(engine.status).to.equal(status);
+      expect(engine.detail).to.match(detail);
+    });
+  }
+
+  it("doctor names the signer, and that the settlement settles the round, which it simulates once", async () => {
     const node = new ScriptedNode();
     const checks = await examine(node);
     expect(outline(checks)).to.deep.equal([
-      ...["signer ok", "balance ok", "fees warn", "settlement ok"],
+      ...["signer ok", "balance ok", "fees warn", "engine ok", "settlement ok"],
     ]);
     expect(named(checks, "signer").detail).to.equal(
-      `${SETTLER}, an account of the node`,
+      `${SETTLER}, an account of the node or of a plugin`,
     );
     expect(named(checks, "settlement").detail).to.equal(
       `settleAll as ${SETTLER} settles the round`,
@@ -132,46 +296,22 @@ describe("what doctor finds out of a signer", () => {
     expect(node.count("eth_simulateV1")).to.equal(1);
   });
 
-  it("examineSigner() warns of an account that the node does not have, and tries a settlement as the one that --from names", async () => {
+  it("doctor warns of an account that the node does not have, and tries a settlement as the one that --from names", async () => {
     const node = new ScriptedNode();
     node.on("eth_accounts", () => []);
     const host = node.host({ settings: { accounts: "remote" } });
     expect(outline(await examineSigner(host))).to.deep.equal(["signer warn"]);
-    expect(outline(await examineSigner(host, SETTLER))).to.deep.equal([
-      ...["signer warn", "settlement ok"],
-    ]);
+    const checks = await examineSigner(host, SETTLER);
+    expect(named(checks, "settlement").status).to.equal("ok");
   });
 
-  for (const [accounts, listed, says] of [
-    ["remote", [SETTLER], "an account of the node"],
-    ["remote", [], "an account of a plugin"],
-    [[keyOf(KEY)], [], "a key of the configuration"],
-  ] as const) {
-    it(`examineSigner() finds ${says} if the node itself lists ${listed.length} for the headers of the network`, async () => {
-      const server = await startRpcServer({
-        handler: () => ({ result: listed }),
-      });
-      const getUrl = async () => await Promise.resolve(server.url);
-      const httpHeaders = { "x-key": "one" };
-      const host = new ScriptedNode().host({
-        settings: { accounts, httpHeaders, url: { getUrl } },
-      });
-      const { detail } = named(await examineSigner(host), "signer");
-      await server.stop();
-      expect(detail).to.contain(`${SETTLER}, ${says}`);
-      expect(
-        server.httpRequests.map(({ headers }) => headers["x-key"]),
-      ).to.deep.equal(accounts === "remote" ? ["one"] : []);
-    });
-  }
-
-  it("examineSigner() fails for an account that cannot be found, and not as for a network without one", async () => {
+  it("doctor fails for an account that cannot be found, and not as for a network without one", async () => {
     const node = new ScriptedNode();
     node.on("eth_accounts", () => 5);
     expect(outline(await examine(node))).to.deep.equal(["signer fail"]);
   });
 
-  it("examineSigner() supposes the gas if the node refuses the estimate, as for a low balance", async () => {
+  it("doctor supposes the gas if the node refuses the estimate, as for a low balance", async () => {
     const node = new ScriptedNode({ overrides: false });
     node.on("eth_estimateGas", () => {
       throw failure("insufficient funds for gas", -32_000);
@@ -181,7 +321,7 @@ describe("what doctor finds out of a signer", () => {
     expect(balance.detail).to.contain("if it takes 1,000,000 gas");
   });
 
-  it("examineSigner() warns that nothing is settled without a factory", async () => {
+  it("doctor warns that nothing is settled without a factory", async () => {
     const checks = await examine(undefined, 10n ** 9n, { vault: VAULT });
     const { status, detail } = named(checks, "settlement");
     expect(status).to.equal("warn");
@@ -202,7 +342,7 @@ describe("what doctor finds out of a signer", () => {
       /^a unit of gas may cost 99 wei, and costs 8 wei now/u,
     ],
   ] as const) {
-    it(`examineSigner() finds the limit of the fee ${status} if there is ${title}`, async () => {
+    it(`doctor finds the limit of the fee ${status} if there is ${title}`, async () => {
       const settled = { accounts: "remote", gas: "auto", gasMultiplier: 1 };
       const host = new ScriptedNode().host({
         settings: { ...settled, gasPrice: "auto", vault: settings },
@@ -238,7 +378,7 @@ describe("what doctor finds out of a signer", () => {
       ...(["fail", /the round is not settled by it/u] as const),
     ],
   ] as const) {
-    it(`examineSigner() finds the settlement ${status} if ${title}`, async () => {
+    it(`doctor finds the settlement ${status} if ${title}`, async () => {
       const node = new ScriptedNode();
       given(node);
       const settled = { accounts: "remote", gas: "auto", gasMultiplier: 1 };
@@ -255,7 +395,7 @@ describe("what doctor finds out of a signer", () => {
     ["accepts it at the round's end", (atEnd: boolean) => atEnd, "ok"],
     ["refuses it at the round's end, too", () => false, "warn"],
   ] as const) {
-    it(`examineSigner() finds a settlement that is refused now ${status} if the vault ${title}`, async () => {
+    it(`doctor finds a settlement that is refused now ${status} if the vault ${title}`, async () => {
       const node = new ScriptedNode();
       const { endTime } = node.round;
       node.on("eth_simulateV1", async (params, answer) => {
@@ -275,7 +415,7 @@ describe("what doctor finds out of a signer", () => {
     });
   }
 
-  it("examineSigner() escapes what the vault reverts with", async () => {
+  it("doctor escapes what the vault reverts with", async () => {
     const node = new ScriptedNode();
     node.revertsWith = encodeRevertData("clo\u001b[31msed");
     const settlement = named(await examine(node), "settlement");
@@ -344,7 +484,7 @@ describe("what doctor finds out of a guard", () => {
       ...[closed, "ok", "anyone may settle; the round is settled"],
     ],
   ] as const) {
-    it(`examineSigner() finds a guard ${status} if ${title}`, async () => {
+    it(`doctor finds a guard ${status} if ${title}`, async () => {
       const node = nodeOf(guarded, direct);
       const guard = await examine(node);
       expect(guard.status).to.equal(status);
@@ -354,7 +494,7 @@ describe("what doctor finds out of a guard", () => {
     });
   }
 
-  it("examineSigner() fails for a guard in which a token of the vault would stay", async () => {
+  it("doctor fails for a guard in which a token of the vault would stay", async () => {
     const node = nodeOf();
     const topics = [VAULT, GUARD, 7].map((value) => `0x${word(BigInt(value))}`);
     const transfer = id("Transfer(address,address,uint256)");
@@ -362,10 +502,10 @@ describe("what doctor finds out of a guard", () => {
       { address: VAULT, topics: [transfer, ...topics], data: "0x" },
     ];
     node.on("eth_simulateV1", async (_params, answer) =>
-      listOf(await answer()).map((block) => {
-        const calls = listOf(fieldsOf(block)["calls"]);
+      listOf(await answer()).map((one) => {
+        const calls = listOf(fieldsOf(one)["calls"]);
         return {
-          ...fieldsOf(block),
+          ...fieldsOf(one),
           calls: calls.map((call, place) => ({
             ...fieldsOf(call),
             // The request for the guard's balances has five calls.
