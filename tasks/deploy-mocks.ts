@@ -1,6 +1,6 @@
 import { contractRoleNames, contractRoles } from "../src/protocol/index.js";
 import { mockScales } from "../src/mocks/scenarios.js";
-import { deployMocksTask } from "./definitions/tasks.js";
+import { deployMocksTask } from "./definitions.js";
 import { readEnvelope, writeAction } from "./open-vault.js";
 import { labelledValues, notes, title } from "./output/blocks.js";
 import { say } from "./output/render-text.js";

@@ -7,76 +7,46 @@ import type {
   TaskDefinition,
 } from "hardhat/types/tasks";
 
-import { operationEntry, readOperationNames } from "../src/protocol/queries.js";
-import {
-  captureTask,
-  deployGuardTask,
-  deployMocksTask,
-  doctorTask,
-  failTask,
-  nextRoundTask,
-  ordersTask,
-  readTask,
-  reportTask,
-  requestTask,
-  roundsTask,
-  setTask,
-  settleTask,
-  simulateTask,
-  statusTask,
-  succeedTask,
-  watchTask,
-} from "./definitions/tasks.js";
-import type { Task } from "./definitions/shared.js";
+import { readOperationNames } from "../src/protocol/queries.js";
+import * as tasks from "./definitions.js";
 
-/** Loads an action when its task runs. */
-type Action = LazyActionObject<NewTaskActionFunction>;
-
-function defineTask(
-  name: string,
-  { description, options }: Task,
-  action: Action,
+function define(
+  { name, description: purpose, options }: tasks.Task,
+  load: LazyActionObject<NewTaskActionFunction>,
 ): TaskDefinition {
   let builder: NewTaskDefinitionBuilder = task(
     ["vault", ...name.split(" ")],
-    description,
+    purpose,
   );
-  for (const [optionName, { kind, help, isRequired }] of Object.entries(
-    options,
-  )) {
-    const shared = {
-      name: optionName,
-      // Hardhat has no required options.
-      description: isRequired ? `${help} (required)` : help,
-    };
-    // Hardhat's own types check no bounds, and have errors without a code.
-    const type = ArgumentType.STRING_WITHOUT_DEFAULT;
+  for (const [option, { kind, help, isRequired }] of Object.entries(options)) {
+    // Hardhat has no required options.
+    const description = isRequired ? `${help} (required)` : help;
+    const named = { name: option, description };
+    // Hardhat's own types check no bounds, and have errors without a code. Of a list,
+    // the help would show a default of no values as "(default: )".
+    const typed = { ...named, type: ArgumentType.STRING_WITHOUT_DEFAULT };
     switch (kind) {
       case "flag":
-        builder = builder.addFlag(shared);
+        builder = builder.addFlag(named);
         break;
       case "option":
-        builder = builder.addOption({
-          ...shared,
-          type,
-          defaultValue: undefined,
-        });
+        builder = builder.addOption({ ...typed, defaultValue: undefined });
         break;
       case "positional":
-        builder = builder.addPositionalArgument(shared);
+        builder = builder.addPositionalArgument(named);
         break;
       case "variadic":
-        // With this type, because the help shows a default of no values as
-        // "(default: )".
-        builder = builder.addVariadicArgument({ ...shared, type });
+        builder = builder.addVariadicArgument(typed);
         break;
     }
   }
-  return builder.setAction(action).build();
+  return builder.setAction(load).build();
 }
 
 /** Loads one of the actions that script mocks. */
-function mockAction(name: "nextRound" | "set" | "fail" | "succeed"): Action {
+function scripting(
+  name: "nextRound" | "set" | "fail" | "succeed",
+): LazyActionObject<NewTaskActionFunction> {
   return async () => ({ default: (await import("./mock.js"))[name] });
 }
 
@@ -88,33 +58,24 @@ export const vaultTasks: TaskDefinition[] = [
     "Script mocks that are deployed to a development node",
   ).build(),
   ...readOperationNames.map((operation) => {
-    const { task: name, description, inputs } = operationEntry(operation);
-    return defineTask(name, readTask(description, inputs), async () => ({
+    return define(tasks.readTask(operation), async () => ({
       default: (await import("./read.js")).createReadAction(operation),
     }));
   }),
-  defineTask("status", statusTask, () => import("./status.js")),
-  defineTask("orders", ordersTask, () => import("./orders.js")),
-  defineTask("rounds", roundsTask, () => import("./rounds.js")),
-  defineTask("report", reportTask, () => import("./report.js")),
-  defineTask("simulate", simulateTask, () => import("./simulate.js")),
-  defineTask("settle", settleTask, () => import("./settle.js")),
-  defineTask(
-    "deploy-guard",
-    deployGuardTask,
-    () => import("./deploy-guard.js"),
-  ),
-  defineTask(
-    "deploy-mocks",
-    deployMocksTask,
-    () => import("./deploy-mocks.js"),
-  ),
-  defineTask("mock next-round", nextRoundTask, mockAction("nextRound")),
-  defineTask("mock set", setTask, mockAction("set")),
-  defineTask("mock fail", failTask, mockAction("fail")),
-  defineTask("mock succeed", succeedTask, mockAction("succeed")),
-  defineTask("capture", captureTask, () => import("./capture.js")),
-  defineTask("request", requestTask, () => import("./request.js")),
-  defineTask("watch", watchTask, () => import("./watch.js")),
-  defineTask("doctor", doctorTask, () => import("./doctor.js")),
+  define(tasks.statusTask, () => import("./status.js")),
+  define(tasks.ordersTask, () => import("./orders.js")),
+  define(tasks.roundsTask, () => import("./rounds.js")),
+  define(tasks.reportTask, () => import("./report.js")),
+  define(tasks.simulateTask, () => import("./simulate.js")),
+  define(tasks.settleTask, () => import("./settle.js")),
+  define(tasks.deployGuardTask, () => import("./deploy-guard.js")),
+  define(tasks.deployMocksTask, () => import("./deploy-mocks.js")),
+  define(tasks.nextRoundTask, scripting("nextRound")),
+  define(tasks.setTask, scripting("set")),
+  define(tasks.failTask, scripting("fail")),
+  define(tasks.succeedTask, scripting("succeed")),
+  define(tasks.captureTask, () => import("./capture.js")),
+  define(tasks.requestTask, () => import("./request.js")),
+  define(tasks.watchTask, () => import("./watch.js")),
+  define(tasks.doctorTask, () => import("./doctor.js")),
 ];

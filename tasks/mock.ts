@@ -21,10 +21,10 @@ import {
   nextRoundTask,
   setTask,
   succeedTask,
-} from "./definitions/tasks.js";
+} from "./definitions.js";
 import { readEnvelope, writeAction } from "./open-vault.js";
-import type { Options, ValuesOf } from "./definitions/options.js";
-import type { CommonValues, Task, TaskValues } from "./definitions/shared.js";
+import type { Options, ValuesOf } from "./definitions.js";
+import type { CommonValues, Task, TaskValues } from "./definitions.js";
 import { notes, present, title } from "./output/blocks.js";
 
 /** The value of the key `mock`, and the same as a line of text. */

@@ -4,8 +4,8 @@ import {
 } from "../src/client/orders/types.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import type { ListedOrder, OrdersOptions } from "../src/client/orders/types.js";
-import { ordersTask } from "./definitions/tasks.js";
-import type { TaskValues } from "./definitions/shared.js";
+import { ordersTask } from "./definitions.js";
+import type { TaskValues } from "./definitions.js";
 import { parseListingForm, writeListing } from "./output/listing.js";
 import { Tally, orderListing } from "./output/orders.js";
 import { hideInOrder, readAction, pinVault } from "./open-vault.js";

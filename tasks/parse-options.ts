@@ -3,12 +3,10 @@ import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import { givenInput } from "../src/client/inputs.js";
 import { invalidArgument, vaultError } from "../src/errors.js";
-import { settingsOf } from "../src/plugin/addresses.js";
 import { FORK_NETWORK } from "../src/host.js";
-import type { Options, ValuesOf } from "./definitions/options.js";
-import type { CommonValues } from "./definitions/shared.js";
+import type { Options, ValuesOf } from "./definitions.js";
+import type { CommonValues } from "./definitions.js";
 import * as parsers from "./parsers.js";
-import type { Scales } from "./parsers.js";
 
 /** Options as Hardhat passes them: texts, and booleans for flags. */
 export type TypedOptions = Readonly<Record<string, unknown>>;
@@ -17,43 +15,26 @@ export type TypedOptions = Readonly<Record<string, unknown>>;
 export function parseOptions<Described extends Options>(
   described: Described,
   typed: TypedOptions,
-  hre: HardhatRuntimeEnvironment,
 ): ValuesOf<Described> & CommonValues {
-  const scales = {
-    raw: typed["raw"] === true,
-    // Asked only of tasks that take an amount.
-    get tokenDecimals() {
-      return tokenDecimalsFor(typed, hre);
-    },
-  } satisfies Scales;
-  const values = Object.entries(described).map(([name, option]) => {
-    const { kind, help: form, isRequired } = option;
+  const isRaw = typed["raw"] === true;
+  const parsed = Object.entries(described).map(([name, option]) => {
+    const { kind, help: form, isRequired, by } = option;
     const flag = toFlag(name);
-    const isNamed = kind === "option" || kind === "flag";
-    const where = isNamed ? flag : `<${flag.slice(2)}>`;
-    const given = typed[name];
-    if (
-      isRequired &&
-      (given === undefined || (Array.isArray(given) && given.length === 0))
-    ) {
+    const where =
+      kind === "option" || kind === "flag" ? flag : `<${flag.slice(2)}>`;
+    const given = typed[name] ?? [];
+    const texts: readonly unknown[] = Array.isArray(given) ? given : [given];
+    if (isRequired && texts.length === 0) {
       throw vaultError("VAULT_MISSING_OPTION", { where, form });
     }
-    const value = option.read(given, ({ from }, text) =>
-      from(parsers)(String(text), where, scales),
-    );
-    return [name, value] as const;
+    const values =
+      by === undefined
+        ? [given === true]
+        : texts.map((text) => by.from(parsers)(String(text), where, isRaw));
+    return [name, kind === "variadic" ? values : values[0]] as const;
   });
-  // each option reads a value of its type
-  return Object.fromEntries(values) as ValuesOf<Described> & CommonValues;
-}
-
-function tokenDecimalsFor(
-  { instance }: TypedOptions,
-  hre: HardhatRuntimeEnvironment,
-): number | undefined {
-  const { name: network, config } = selectedNetwork(hre);
-  const name = typeof instance === "string" ? instance : undefined;
-  return settingsOf(network, config, name).tokenDecimals;
+  // each option is parsed to a value of its type
+  return Object.fromEntries(parsed) as ValuesOf<Described> & CommonValues;
 }
 
 /** The network of `--network`, or Hardhat's default one. */

@@ -21,23 +21,16 @@ import type { ScenarioName } from "../src/mocks/scenarios.js";
 import { groupDigits, units } from "../src/protocol/index.js";
 import type { Address } from "../src/protocol/index.js";
 
-/** The scales of amounts and percentages. */
-export interface Scales {
-  /** True for `--raw`: unscaled integers. */
-  readonly raw: boolean;
-  /** Undefined if they are not configured; recorded mocks may have them. */
-  readonly tokenDecimals: number | undefined;
-}
-
 /**
  * Makes a value of a text, without any request.
  *
  * @param where Names the option in errors.
+ * @param isRaw True for `--raw`: amounts and percentages are unscaled integers.
  */
 export type Parse<Value> = (
   text: string,
   where: string,
-  scales: Scales,
+  isRaw: boolean,
 ) => Value;
 
 /** A time that may count from the chain's clock. */
@@ -50,10 +43,9 @@ export class Time {
   ) {}
 }
 
-/** An amount of tokens whose decimals are not configured. */
+/** An amount of tokens; their decimals are configured, or recorded with mocks. */
 export class Amount {
   public constructor(
-    /** @throws VaultError VAULT_INVALID_DECIMAL */
     public readonly scaledBy: (tokenDecimals: number) => bigint,
     /** Names the option in errors. */
     public readonly where: string,
@@ -69,9 +61,7 @@ export type OrderSelection =
       readonly lastId: bigint | undefined;
     };
 
-export function parseText(text: string): string {
-  return text;
-}
+export const parseText = (text: string): string => text;
 
 export function parseFile(text: string, where: string): string {
   if (text === "") {
@@ -80,9 +70,8 @@ export function parseFile(text: string, where: string): string {
   return text;
 }
 
-export function parseScenario(text: string): ScenarioName {
-  return requireScenario(text);
-}
+export const parseScenario = (text: string): ScenarioName =>
+  requireScenario(text);
 
 export function parseWord<Word extends string>(
   words: readonly Word[],
@@ -96,26 +85,18 @@ export function parseWord<Word extends string>(
   };
 }
 
-export function parseAddresses(
-  text: string,
-  where: string,
-): readonly Address[] {
-  return text.split(",").map((part) => parseAddress(part.trim(), where));
-}
+export const parseOneAddress: Parse<Address> = (text, where) =>
+  parseAddress(text, where);
 
-export function parseOneAddress(text: string, where: string): Address {
-  return parseAddress(text, where);
-}
+/** An empty list for `none`. */
+export const parseTokens: Parse<readonly Address[]> = (text, where) =>
+  text === "none"
+    ? []
+    : text.split(",").map((part) => parseAddress(part.trim(), where));
 
-/** @returns An empty list for `none`. */
-export function parseTokens(text: string, where: string): readonly string[] {
-  return text === "none" ? [] : parseAddresses(text, where);
-}
-
-/** @returns The zero address for `anyone`. */
-export function parseSettler(text: string, where: string): string {
-  return text === "anyone" ? ZeroAddress : parseAddress(text, where);
-}
+/** The zero address for `anyone`. */
+export const parseSettler: Parse<string> = (text, where) =>
+  text === "anyone" ? ZeroAddress : parseAddress(text, where);
 
 /** Parses `vault=0x…,trading=0x…`. */
 export function parseRoles(text: string, where: string): ContractAddresses {
@@ -143,7 +124,6 @@ export function parseBlock(text: string, where: string): BlockTag {
   return value as BlockTag;
 }
 
-/** A block that several calls can be pinned to, unlike `pending`. */
 export function parseFixedBlock(
   text: string,
   where: string,
@@ -179,7 +159,7 @@ export function parseInteger(text: string, where: string): bigint {
 /** Parses `50gwei` or `1000wei`. */
 export function parseGasPrice(text: string, where: string): bigint {
   const [, number, unit] = /^(.*?)\s*(wei|gwei)$/u.exec(text) ?? [];
-  if (number === undefined || unit === undefined) {
+  if (number === undefined) {
     throw invalidArgument(
       where,
       `a number with its unit, wei or gwei, is needed, got ${describeInput(text)}`,
@@ -189,36 +169,22 @@ export function parseGasPrice(text: string, where: string): bigint {
   return parseDecimal(number, where, unit === "gwei" ? 9 : 0);
 }
 
-export function parseAmount(
-  text: string,
-  where: string,
-  { raw, tokenDecimals }: Scales,
-): bigint | Amount {
-  const scaledBy = (decimals: number): bigint =>
-    parseDecimal(text, where, decimals);
-  return raw
+export const parseAmount: Parse<bigint | Amount> = (text, where, isRaw) =>
+  isRaw
     ? parseInteger(text, where)
-    : tokenDecimals === undefined
-      ? new Amount(scaledBy, where)
-      : scaledBy(tokenDecimals);
-}
+    : new Amount((decimals) => parseDecimal(text, where, decimals), where);
 
-export function parsePercent(
-  text: string,
-  where: string,
-  { raw }: Scales,
-): bigint {
-  return raw
+export const parsePercent: Parse<bigint> = (text, where, isRaw) =>
+  isRaw
     ? parseInteger(text, where)
     : parseDecimal(text, where, units.percent.decimals);
-}
 
 /** Parses a decimal number; refuses more digits than the scale has. */
 function parseDecimal(text: string, where: string, decimals: number): bigint {
-  const value = givenInput(text);
   try {
     return parseUint256(parseUnits(text, decimals), where);
   } catch (error) {
+    const value = givenInput(text);
     throw vaultError(
       "VAULT_INVALID_DECIMAL",
       { where, value, decimals },
@@ -236,15 +202,41 @@ export function parseFuture<Word extends string>(
     if (found !== undefined) {
       return found;
     }
-    const read = (chainTime: number): bigint =>
-      parseTime(text, where, chainTime, words);
     // Refuses a malformed time before any request.
-    read(0);
+    parseTime(text, where, 0, words);
     return new Time(text, (chainTime) => {
-      const time = read(chainTime);
+      const time = parseTime(text, where, chainTime, words);
       requireFuture(time, where, chainTime);
       return time;
     });
+  };
+}
+
+/** Parses a list, or one range of any length. */
+export function parseOrders(text: string, where: string): OrderSelection {
+  const [, first] = /^([^,-]+)-$/u.exec(text) ?? [];
+  return first !== undefined
+    ? { firstId: parseId(first, where), lastId: undefined }
+    : /^[^,]+-[^,]+$/u.test(text)
+      ? parseRange(text, where)
+      : { ids: parseIds(10_000)(text, where, false) };
+}
+
+/** Parses `1,2,5-9`. */
+export function parseIds(most: number): Parse<readonly bigint[]> {
+  return (text, where) => {
+    const ids = new Set<bigint>();
+    for (const part of text.split(",")) {
+      const { firstId, lastId } = parseRange(part, where);
+      for (let id = firstId; id <= lastId; id += 1n) {
+        ids.add(id);
+        if (ids.size > most) {
+          const count = groupDigits(String(most));
+          throw invalidArgument(where, `at most ${count} orders can be named`);
+        }
+      }
+    }
+    return [...ids];
   };
 }
 
@@ -253,10 +245,9 @@ function parseRange(
   text: string,
   where: string,
 ): { readonly firstId: bigint; readonly lastId: bigint } {
-  const [first = "", last = first, ...more] = text.split("-");
-  const [firstId = 0n, lastId = firstId] = [first, last].map((id) =>
-    parseInteger(id.trim(), `An id in ${where}`),
-  );
+  const [firstId = 0n, lastId = firstId, ...more] = text
+    .split("-")
+    .map((id) => parseId(id, where));
   if (more.length > 0 || lastId < firstId) {
     throw invalidArgument(
       where,
@@ -266,33 +257,6 @@ function parseRange(
   return { firstId, lastId };
 }
 
-/** Parses a list, or one range of any length. */
-export function parseOrders(text: string, where: string): OrderSelection {
-  const [, first = "", last = ""] = /^([^,-]+)-([^,-]*)$/u.exec(text) ?? [];
-  if (first === "") {
-    return { ids: listIds(text, where, 10_000) };
-  }
-  return last === ""
-    ? { firstId: parseInteger(first, where), lastId: undefined }
-    : parseRange(text, where);
-}
-
-/** Parses `1,2,5-9`. */
-export function parseIds(most: number): Parse<readonly bigint[]> {
-  return (text, where) => listIds(text, where, most);
-}
-
-function listIds(text: string, where: string, most: number): readonly bigint[] {
-  const ids = new Set<bigint>();
-  for (const part of text.split(",")) {
-    const { firstId, lastId } = parseRange(part, where);
-    for (let id = firstId; id <= lastId; id += 1n) {
-      ids.add(id);
-      if (ids.size > most) {
-        const count = groupDigits(String(most));
-        throw invalidArgument(where, `at most ${count} orders can be named`);
-      }
-    }
-  }
-  return [...ids];
+function parseId(text: string, where: string): bigint {
+  return parseInteger(text.trim(), `An id in ${where}`);
 }

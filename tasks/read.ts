@@ -24,7 +24,7 @@ import { formatValue } from "./output/format-value.js";
 import type { FormatContext } from "./output/format-value.js";
 import { readingsBlock } from "./output/readings.js";
 import { Amount, Time } from "./parsers.js";
-import { readTask } from "./definitions/tasks.js";
+import { readTask } from "./definitions.js";
 
 /** An older block is named, since its time is not the one that counts. */
 const OLD_SECONDS = 60;
@@ -32,9 +32,9 @@ const OLD_SECONDS = 60;
 export function createReadAction(
   operation: ReadOperationName,
 ): NewTaskActionFunction {
-  const { inputs, key, title: name, description } = operationEntry(operation);
+  const { inputs, key, title: name } = operationEntry(operation);
   return readAction(
-    readTask(description, inputs),
+    readTask(operation),
     async (vault, { block, from, raw, ...rest }) => {
       const typed: Readonly<Record<string, unknown>> = rest;
       const values = inputs.map((field) => {

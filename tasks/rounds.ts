@@ -1,6 +1,6 @@
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
-import { roundsTask } from "./definitions/tasks.js";
-import type { TaskValues } from "./definitions/shared.js";
+import { roundsTask } from "./definitions.js";
+import type { TaskValues } from "./definitions.js";
 import { parseListingForm, writeListing } from "./output/listing.js";
 import { roundListing } from "./output/rounds.js";
 import { readAction, pinVault } from "./open-vault.js";

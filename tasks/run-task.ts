@@ -13,8 +13,8 @@ import { Redactor } from "../src/redact.js";
 import { inFlags, toDocument } from "./error-texts.js";
 import type { Block } from "./output/blocks.js";
 import { renderText, wrapText } from "./output/render-text.js";
-import type { Options, ValuesOf } from "./definitions/options.js";
-import type { CommonValues, Task } from "./definitions/shared.js";
+import type { Options, ValuesOf } from "./definitions.js";
+import type { CommonValues, Task } from "./definitions.js";
 import { excludeAlternatives, parseOptions } from "./parse-options.js";
 import type { TypedOptions } from "./parse-options.js";
 import { withTerminal } from "./terminal.js";
@@ -60,8 +60,8 @@ export function taskAction<Described extends Options>(
         await runTask(
           typed,
           async () => {
-            const { options, alternatives = [] } = described;
-            const parsed = parseOptions(options, args, hre);
+            const { options, alternatives } = described;
+            const parsed = parseOptions(options, args);
             excludeAlternatives(alternatives, args);
             return await work(parsed, { hre, terminal, typed });
           },

@@ -4,7 +4,7 @@ import { describeTokens } from "../src/simulation/tokens.js";
 import type { SimulatedFrom } from "../src/simulation/simulate.js";
 import { simulateSettleAll } from "../src/simulation/simulate.js";
 import type { SimulateSettleAllOptions } from "../src/simulation/options.js";
-import { simulateTask } from "./definitions/tasks.js";
+import { simulateTask } from "./definitions.js";
 import { readAction } from "./open-vault.js";
 import { title } from "./output/blocks.js";
 import { withTokens, simulationBlocks } from "./output/simulation.js";

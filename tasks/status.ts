@@ -19,7 +19,7 @@ import { describeAnswer } from "./output/format-value.js";
 import { renderMetrics, renderOutage } from "./output/metrics.js";
 import { failureNotes, valuesIn, snapshotBlocks } from "./output/readings.js";
 import { readAction } from "./open-vault.js";
-import { statusTask } from "./definitions/tasks.js";
+import { statusTask } from "./definitions.js";
 import type { StreamedReport, TaskReport } from "./run-task.js";
 import type { Output } from "./output/style.js";
 import { ATTEMPT, describeAttempt, readState } from "./vault-state.js";

@@ -1,10 +1,11 @@
 import { expect } from "chai";
 
+import { scenarios } from "../../src/mocks/scenarios.js";
 import {
+  keysOf,
   operationEntry,
   readOperationNames,
 } from "../../src/protocol/index.js";
-import { oneOf } from "../../tasks/definitions/options.js";
 import { toFlag } from "../../tasks/parse-options.js";
 import { newTasks } from "../helpers/every-vault-task.js";
 
@@ -30,9 +31,12 @@ describe("the help of a task", () => {
     ]);
   });
 
-  it("the help lists the words of an option, unless they are more than four", () => {
-    const words = ["a", "b", "c", "d", "e"];
-    expect(oneOf(words.slice(1)).form).to.equal(": b or c or d or e");
-    expect(oneOf(words).form).to.equal("");
+  it("the help of deploy-mocks lists every scenario", () => {
+    const task = newTasks.find(({ id }) => id[1] === "deploy-mocks");
+    expect(task?.options["scenario"]?.description).to.equal(
+      `State of the mocks: ${keysOf(scenarios)
+        .join(", ")
+        .replace(/, (?=\w+$)/u, " or ")} (default: open-round)`,
+    );
   });
 });

@@ -2,10 +2,7 @@ import { expect } from "chai";
 import { configVariable } from "hardhat/config";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
-import {
-  operationEntry,
-  readOperationNames,
-} from "../../src/protocol/index.js";
+import { readOperationNames } from "../../src/protocol/index.js";
 import {
   captureTask,
   ordersTask,
@@ -17,8 +14,9 @@ import {
   simulateTask,
   statusTask,
   watchTask,
-} from "../../tasks/definitions/tasks.js";
-import type { Options } from "../../tasks/definitions/options.js";
+} from "../../tasks/definitions.js";
+import type { Options } from "../../tasks/definitions.js";
+import { Amount } from "../../tasks/parsers.js";
 import {
   excludeAlternatives,
   parseOptions,
@@ -28,7 +26,7 @@ import {
   documentedHandler,
 } from "../helpers/documented-node.js";
 import { fieldsOf } from "../helpers/fields.js";
-import { createTestHre, hreOnLive, httpNetwork } from "../helpers/hre.js";
+import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import { SECOND } from "../helpers/names.js";
 import { rowsOf } from "../helpers/rows.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
@@ -45,28 +43,27 @@ const BAD_CHECKSUM = SECOND.replace("C8", "c8");
 const ABOVE = (2n ** 256n).toString();
 
 describe("options of tasks", () => {
-  let hre: HardhatRuntimeEnvironment;
-  before(async () => {
-    hre = await hreOnLive("http://127.0.0.1:1", {
-      vault: { tokenDecimals: 6, instances: { usdc: { tokenDecimals: 2 } } },
-    });
-  });
-
   const optionsOf: Readonly<Record<string, Options>> = {
     ...{ simulate: simulateTask.options, orders: ordersTask.options },
     ...{ settle: settleTask.options, watch: watchTask.options },
     ...{ capture: captureTask.options, "mock set": setTask.options },
     ...Object.fromEntries(
       readOperationNames.map((name) => {
-        const { task, inputs } = operationEntry(name);
-        return [task, readTask("", inputs).options];
+        const { name: task, options } = readTask(name);
+        return [task, options];
       }),
     ),
   };
   const parse = (typed: string): Readonly<Record<string, unknown>> => {
     const [task, args] = parseTyped(typed);
     const options = optionsOf[task] ?? expect.fail(`${task} is not listed`);
-    return fieldsOf(parseOptions(options, args, hre));
+    const values = Object.entries(parseOptions(options, args));
+    return Object.fromEntries(
+      values.map(([name, value]) => [
+        name,
+        value instanceof Amount ? value.scaledBy(6) : value,
+      ]),
+    );
   };
   /** JSON without quotes, with an `n` behind a bigint. */
   const textOf = (value: object): string =>
@@ -85,7 +82,6 @@ describe("options of tasks", () => {
     settle --max-fee-per-gas '1.5 gwei' | maxFeePerGas | 1500000000n
     settle --max-fee-per-gas 1000wei | maxFeePerGas | 1000n
     ${margins} 3 | maxVolume | 3000000n
-    ${margins} 3 --instance usdc | maxVolume | 300n
     ${margins} 0x10 --raw | maxVolume | 16n
     ${margins} 3 | apy | 120000000000000000n
     ${margins} 3 --raw | apy | 12n
@@ -96,7 +92,7 @@ describe("options of tasks", () => {
   }
 
   it("parseOptions reads a time that counts from the chain's clock", () => {
-    const { until } = parseOptions(watchTask.options, { until: "+1h" }, hre);
+    const { until } = parseOptions(watchTask.options, { until: "+1h" });
     expect(typeof until === "object" && until.after(1_000)).to.equal(4_600n);
   });
 
@@ -155,8 +151,8 @@ describe("options of tasks", () => {
       const typed = (count: number) => ({
         ...{ out: "fixture.json", ids: `1,0,1-${count - 1}` },
       });
-      expect(() => parseOptions(options, typed(most), hre)).to.not.throw();
-      expect(() => parseOptions(options, typed(most + 1), hre)).to.throw(
+      expect(() => parseOptions(options, typed(most))).to.not.throw();
+      expect(() => parseOptions(options, typed(most + 1))).to.throw(
         `at most ${most.toLocaleString("en")} orders can be named`,
       );
     });
@@ -179,14 +175,14 @@ describe("options of tasks", () => {
   ] as const) {
     it(`excludeAlternatives refuses ${Object.keys(given).join(" with ")}`, () => {
       expect(() => {
-        excludeAlternatives(task.alternatives ?? [], given);
+        excludeAlternatives(task.alternatives, given);
       }).to.throw(where);
     });
   }
 
   it("excludeAlternatives allows options that do not exclude each other, and flags that are not given", () => {
     const given = { assert: false, calldata: on, safe: on, partial: false };
-    excludeAlternatives(settleTask.alternatives ?? [], given);
+    excludeAlternatives(settleTask.alternatives, given);
   });
 });
 

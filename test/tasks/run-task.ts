@@ -142,7 +142,7 @@ describe("running a task", () => {
         write: (text: string): boolean => Boolean((written += text)),
       });
       const action = taskAction(
-        { description: "", options: {} },
+        { name: "", description: "", options: {}, alternatives: [] },
         failWith(thrown),
       );
       await Promise.resolve(action({}, hre)).finally(restore);

@@ -1,14 +1,12 @@
 import { expect } from "chai";
 import { toBeHex } from "ethers";
-import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import type { SettleAllOptions } from "../../src/types.js";
-import { settleTask } from "../../tasks/definitions/tasks.js";
+import { settleTask } from "../../tasks/definitions.js";
 import { parseOptions } from "../../tasks/parse-options.js";
 import type { TypedOptions } from "../../tasks/parse-options.js";
 import { settle, toOptions } from "../../tasks/settle.js";
 import { fieldsOf } from "../helpers/fields.js";
-import { hreOnLive } from "../helpers/hre.js";
 import { SECOND } from "../helpers/names.js";
 import { KeptOutput } from "../helpers/screens.js";
 import { useKeeper } from "../helpers/keeper.js";
@@ -265,10 +263,6 @@ describe("vault settle", () => {
 });
 
 describe("options of vault settle", () => {
-  let hre: HardhatRuntimeEnvironment;
-  before(async () => {
-    hre = await hreOnLive("http://127.0.0.1:1");
-  });
   const none = {
     ...{ ifExpired: false, partial: false, assertOnly: false },
     ...{ resume: false, resumeFirst: false, bump: false, cancel: false },
@@ -294,7 +288,7 @@ describe("options of vault settle", () => {
     [values, parsed],
   ] as const) {
     it(`settle gives settleAll the options of ${JSON.stringify(typed)}`, () => {
-      const options = toOptions(parseOptions(settleTask.options, typed, hre));
+      const options = toOptions(parseOptions(settleTask.options, typed));
       const changed = expected === "typed" ? typed : expected;
       expect(options).to.deep.equal({ ...none, ...changed });
     });
@@ -306,7 +300,7 @@ describe("options of vault settle", () => {
     ["safe", "calldata"],
   ] as const) {
     it(`settle --${flag} without --${needed} fails`, () => {
-      const args = parseOptions(settleTask.options, { [flag]: true }, hre);
+      const args = parseOptions(settleTask.options, { [flag]: true });
       expect(() => toOptions(args)).to.throw(`--${flag}: it needs --${needed}`);
     });
   }
