@@ -70,4 +70,26 @@ describe("pages", () => {
     expect(paths.filter((name) => !existsSync(name))).to.deep.equal([]);
     expect(paths.length).to.be.above(20);
   });
+
+  it("the site has the pages of docs/README.md in the same order, then those for contributors", async () => {
+    const [contents = ""] = (await readFile("docs/README.md", "utf8")).split(
+      "## Questions",
+    );
+    const listed = [
+      ...contents.matchAll(/^- \[[^\]]*\]\(([^)#]+\.md)\)/gmu),
+    ].map(([, link = ""]) => path.join("docs", link));
+    const settings = await readFile("typedoc.json", "utf8");
+    const [, pages = ""] =
+      /"projectDocuments": \[([^\]]*)\]/u.exec(settings) ?? [];
+    expect(
+      [...pages.matchAll(/"(.*)"/gu)].map(([, page]) => page),
+    ).to.deep.equal([
+      "docs/README.md",
+      ...listed,
+      "bench/README.md",
+      "CHANGELOG.md",
+      "CONTRIBUTING.md",
+    ]);
+    expect(listed.length).to.be.above(15);
+  });
 });
