@@ -79,10 +79,10 @@ describe("pages", () => {
       ...contents.matchAll(/^- \[[^\]]*\]\(([^)#]+\.md)\)/gmu),
     ].map(([, link = ""]) => path.join("docs", link));
     const settings = await readFile("typedoc.json", "utf8");
-    const [, pages = ""] =
+    const [, names = ""] =
       /"projectDocuments": \[([^\]]*)\]/u.exec(settings) ?? [];
     expect(
-      [...pages.matchAll(/"(.*)"/gu)].map(([, page]) => page),
+      [...names.matchAll(/"(.*)"/gu)].map(([, page]) => page),
     ).to.deep.equal([
       "docs/README.md",
       ...listed,
