@@ -38,14 +38,14 @@ interface Section {
 const oneReading = "One reading";
 
 const sections: Readonly<Record<string, Section>> = {
-  [oneReading]: { examples: ["round --json"] },
+  [oneReading]: { examples: [] },
   "vault status": { examples: ["status"] },
   "vault orders": {
     examples: ["orders"],
     text: "[Outputs, ranges, and where the list ends](reading-many-orders.md).",
   },
   "vault rounds": {
-    examples: ["rounds"],
+    examples: [],
     text: "It needs a node with [old state](round-history.md).",
   },
   "vault report": {
@@ -71,9 +71,7 @@ and a table of the first 1,000 orders. The chart has the strike price, too, if
     text: "[What a guard is for](settling-safely.md#a-guard-on-the-chain).",
   },
   "vault deploy-mocks": { examples: [] },
-  "vault mock": {
-    examples: ["mock next-round strikePrice=66000e18"],
-  },
+  "vault mock": { examples: [] },
   "vault capture": {
     examples: [],
     text: "[What a replay does](testing-with-mocks.md#capture-a-live-vault-and-replay-it).",
@@ -83,7 +81,7 @@ and a table of the first 1,000 orders. The chart has the strike price, too, if
     text: "[A request, and its bytes](protocol.md#wire-format).",
   },
   "vault watch": {
-    examples: ["watch --until +1s --interval 1"],
+    examples: [],
     text: "[How to use it](monitoring.md#print-every-change).",
   },
   "vault doctor": {
@@ -139,6 +137,16 @@ function renderSection(
   const isCommon = (option: OptionDefinition): boolean =>
     common.some(({ description }) => description === option.description);
   const taken = Object.values(first?.options ?? {}).filter(isCommon);
+  /** Options that every task of the section takes, listed once. */
+  const ofAll = Object.values(first?.options ?? {}).filter(
+    (option) =>
+      tasks.length > 1 &&
+      !isCommon(option) &&
+      tasks.every(
+        ({ options }) =>
+          options[option.name]?.description === option.description,
+      ),
+  );
   const items = tasks.flatMap((task) => {
     const own = [
       ...task.positionalArguments.map(({ name, description }) =>
@@ -146,6 +154,7 @@ function renderSection(
       ),
       ...Object.values(task.options)
         .filter((option) => !isCommon(option))
+        .filter(({ name }) => !ofAll.some((option) => option.name === name))
         .map(optionItem),
     ];
     return single === undefined
@@ -162,6 +171,7 @@ function renderSection(
     `\n${single === undefined ? "They take" : `\`${usageOf(single)}\` takes`} ${taken
       .map(({ name }) => `\`${toFlag(name)}\``)
       .join(", ")}, and:\n`,
+    ...ofAll.map(optionItem),
     ...items,
     "",
     ...section.examples.flatMap((typed) => [
