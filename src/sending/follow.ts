@@ -7,7 +7,6 @@ import { refusedBy } from "../guard/outcome.js";
 import type { Stopped } from "../guard/outcome.js";
 import { Lookout, readRound } from "./look.js";
 import type { Mined, RoundSeen, Seen, Sought } from "./look.js";
-import type { SettlementStatus } from "./journal-file.js";
 import type { RequestedReplacement, SignedReplacement } from "./replace.js";
 import { describeProblem, send } from "./send.js";
 import type { SendAnswer } from "./send.js";
@@ -57,7 +56,7 @@ export type Outcome =
     });
 
 interface Reason {
-  readonly status: Exclude<SettlementStatus, "settled">;
+  readonly status: Stopped["status"] | "unconfirmed";
   readonly code?: VaultErrorCode | undefined;
   readonly reason: string;
 }
@@ -88,11 +87,9 @@ export interface Means {
   /**
    * Writes the transactions to the journal.
    *
-   * @returns Those that it has then; undefined if it is of another settlement by now.
+   * @returns False if another process has finished the settlement, or added one.
    */
-  readonly record: (
-    transactions: SentTransactions,
-  ) => Promise<SentTransactions | undefined>;
+  readonly record: (transactions: SentTransactions) => Promise<boolean>;
 }
 
 type Decision = Outcome | RequestedReplacement | "look" | "send";
@@ -158,7 +155,7 @@ export class Following {
     transactions: SentTransactions,
   ) {
     this.transactions = transactions;
-    this.hashes = hashesOf(transactions);
+    this.hashes = transactions.flatMap(({ hash }) => hash ?? []);
     this.#lookout = new Lookout(sought);
     this.#isBegun = rules.isResumed;
   }
@@ -178,9 +175,9 @@ export class Following {
     let wait = this.#known === undefined ? 0 : pollingIntervalMs;
     this.#isBegun = true;
     while (typeof decision === "string") {
-      if (decision === "send" && !(await this.#takeOver())) {
+      if (decision === "send" && !(await this.#mayGoOn())) {
         return this.#undecided(
-          "Another process has finished this settlement, so it is not sent.",
+          "Another process goes on with this settlement, or has finished it, so it is not sent.",
         );
       }
       if (decision === "send") {
@@ -433,15 +430,12 @@ export class Following {
    *
    * @returns False if another process has finished it.
    */
-  async #takeOver(): Promise<boolean> {
-    if (!this.rules.isResumed || this.#sends > 0) {
-      return true;
-    }
-    const written = await this.means.record(this.transactions);
-    if (written !== undefined) {
-      this.#know(written);
-    }
-    return written !== undefined;
+  async #mayGoOn(): Promise<boolean> {
+    return (
+      !this.rules.isResumed ||
+      this.#sends > 0 ||
+      (await this.means.record(this.transactions))
+    );
   }
 
   /** Sends the newest transaction; a settlement only if its round is open just before. */
@@ -533,24 +527,20 @@ export class Following {
         return signed;
       }
       const { transaction } = signed;
-      const written = await record([...this.transactions, transaction]);
-      if (written === undefined) {
-        const problem = "another process has finished this settlement";
+      const all: SentTransactions = [...this.transactions, transaction];
+      if (!(await record(all))) {
+        const problem =
+          "another process goes on with this settlement, or has finished it";
         return { kind: "failed", problem };
       }
-      this.#know(written);
+      this.transactions = all;
+      this.hashes = [...this.hashes, transaction.hash];
       const { hash, nonce } = transaction;
       emit({ type: "replacing", kind: transaction.kind, hash, nonce });
       return { kind: "made" };
     } catch (error) {
       return { kind: "failed", problem: describeProblem(error) };
     }
-  }
-
-  #know(transactions: SentTransactions): void {
-    this.transactions = transactions;
-    const all = [...this.hashes, ...hashesOf(transactions)];
-    this.hashes = [...new Set(all)];
   }
 
   /** Keeps a hash that the journal lacks: a wallet may change it. */
@@ -624,10 +614,6 @@ type Replacing =
       readonly kind: "declined" | "failed" | "forbidden";
       readonly problem: string;
     };
-
-function hashesOf(transactions: SentTransactions): readonly Hex[] {
-  return transactions.flatMap(({ hash }) => hash ?? []);
-}
 
 /** Returns the events of what is new in a look. */
 function newsOf(

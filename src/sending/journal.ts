@@ -1,11 +1,10 @@
 import { rename, rm, stat } from "node:fs/promises";
 import path from "node:path";
 
+import { z } from "zod";
+
 import { fallbackTo, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
-import type { VaultHost } from "../host.js";
-import type { Address, VaultRound } from "../protocol/index.js";
-import { isSameRound } from "../protocol/round.js";
 import {
   PROJECT_FOLDER,
   createProjectFile,
@@ -13,16 +12,84 @@ import {
   reasonOf,
   writeProjectFile,
 } from "../files/project-file.js";
+import {
+  recordedAddress,
+  recordedCount,
+  recordedHash,
+  recordedInteger,
+} from "../files/recorded-values.js";
+import type { Schema } from "../files/recorded-values.js";
+import { settlementCall } from "../guard/call.js";
+import { parseGuarded } from "../guard/round-guard.js";
+import type { VaultHost } from "../host.js";
+import type { Address, VaultRound } from "../protocol/index.js";
+import { isSameRound } from "../protocol/round.js";
 import { UNKNOWN_GENESIS, getGenesisHash } from "../rpc/blocks.js";
 import { isDevelopmentNodeNow } from "../rpc/development-node.js";
-import { isSameAddress, journalSchema, problemOf } from "./journal-file.js";
-import type {
-  ChainKind,
-  JournalEntry,
+import { isSignedAs, newestOf, sentSchema } from "./transaction.js";
+import type { SentTransaction } from "./transaction.js";
+
+/** Never one journal for both: a fork has the chain id and the genesis of its chain. */
+export type ChainKind = "live" | "development";
+
+const minedSchema = z
+  .object({
+    status: z.string(),
+    blockNumber: recordedCount,
+    hash: recordedHash,
+  })
+  .strict();
+
+const roundSchema = z
+  .object({
+    strikePrice: recordedInteger,
+    APY: recordedInteger,
+    maxVolume: recordedInteger,
+    filledVolume: recordedInteger,
+    minDeposit: recordedInteger,
+    startTime: recordedInteger,
+    endTime: recordedInteger,
+    settledPrice: recordedInteger,
+    settledAmount: recordedInteger,
+    settled: z.boolean(),
+  } satisfies Readonly<Record<keyof VaultRound, Schema>>)
+  .strict();
+
+const journalSchema = z
+  .object({
+    version: z.literal(1),
+    chainKind: z.enum(["live", "development"]),
+    chainId: recordedCount,
+    genesisHash: z.string(),
+    vault: recordedAddress,
+    /** Outcome of a finished settlement, with the transaction that was mined. */
+    mined: minedSchema.optional(),
+    /** An earlier settlement of the same round that was mined and reverted. */
+    reverted: minedSchema.optional(),
+    /** True once another process may have sent the transactions. */
+    resumed: z.literal(true).optional(),
+    /** Time at which the settlement began, Unix seconds of this machine's clock. */
+    since: recordedCount.optional(),
+    /** Guard that the transaction goes to; absent if it goes to the vault. */
+    guard: recordedAddress.optional(),
+    /** Latest block before it was sent. */
+    sentAfterBlock: recordedCount,
+    round: roundSchema,
+    /** Oldest first: the settlement, then what replaced it. */
+    transactions: z.tuple([sentSchema]).rest(sentSchema),
+  })
+  .strict();
+
+type JournalFile = Readonly<z.infer<typeof journalSchema>>;
+
+/** Vault that a journal belongs to. */
+type JournalSubject = Pick<
   JournalFile,
-  JournalSubject,
-} from "./journal-file.js";
-import { newestOf } from "./transaction.js";
+  "chainKind" | "chainId" | "genesisHash" | "vault"
+>;
+
+/** Record of a settlement, written before it is sent. */
+export type JournalEntry = Omit<JournalFile, "version" | keyof JournalSubject>;
 
 /** Only the owner reads and writes it. */
 const FILE_MODE = 0o600;
@@ -49,6 +116,7 @@ export class Journal {
   /** Relative to the project's root, for texts. */
   public readonly file: string;
   public readonly finishedFile: string;
+  public readonly chainKind: ChainKind;
 
   constructor(
     private readonly projectRoot: string,
@@ -60,14 +128,7 @@ export class Journal {
     const name = `${PROJECT_FOLDER}/settlement-${chainKind}-${chainId}-${vault.toLowerCase()}`;
     this.file = `${name}.json`;
     this.finishedFile = `${name}.finished.json`;
-  }
-
-  public get chainKind(): ChainKind {
-    return this.subject.chainKind;
-  }
-
-  public get vault(): string {
-    return this.subject.vault;
+    this.chainKind = chainKind;
   }
 
   /** @param kind Default: it is asked for. */
@@ -110,21 +171,22 @@ export class Journal {
    * @throws VaultError VAULT_JOURNAL_OF_OTHER_CHAIN, VAULT_INVALID_JOURNAL
    */
   public async read(): Promise<JournalEntry | undefined> {
-    await this.#removeEmpty();
-    return await this.#readOwn(this.file, true);
-  }
-
-  /** A process that was killed before it wrote anything has sent nothing. */
-  async #removeEmpty(): Promise<void> {
-    const file = path.join(this.projectRoot, this.file);
-    const { size, mtimeMs } = await stat(file).catch(() => ({
-      size: undefined,
-      mtimeMs: 0,
-    }));
-    // Another process may be about to write a newer one.
-    if (this.isKept && size === 0 && Date.now() - mtimeMs > EMPTY_MS) {
-      await rm(file, { force: true });
+    const found = await this.#load(this.file);
+    const { chainKind, genesisHash } = this.subject;
+    if (found === undefined || this.#isOfChain(found)) {
+      return found;
     }
+    if (chainKind === "development") {
+      return undefined;
+    }
+    throw vaultError("VAULT_JOURNAL_OF_OTHER_CHAIN", {
+      file: this.file,
+      transaction: describeTransaction(found),
+      chainId: found.chainId,
+      genesis: found.genesisHash,
+      found: genesisHash === UNKNOWN_GENESIS ? "nothing" : genesisHash,
+      from: found.transactions[0].from,
+    });
   }
 
   /**
@@ -133,15 +195,17 @@ export class Journal {
    * @throws VaultError VAULT_INVALID_JOURNAL
    */
   public async readFinished(): Promise<JournalEntry | undefined> {
-    return await this.#readOwn(this.finishedFile, false);
+    const found = await this.#load(this.finishedFile);
+    return found !== undefined && this.#isOfChain(found) ? found : undefined;
   }
 
-  /** @returns The last settlement if it was of this round, was mined, and reverted. */
+  /** @returns The last settlement of this round that was mined and reverted. */
   public async findReverted(round: VaultRound): Promise<JournalEntry["mined"]> {
     const last = await this.readFinished().catch(fallbackTo(undefined));
-    return last?.mined?.status === "reverted" && isSameRound(last.round, round)
-      ? last.mined
-      : undefined;
+    if (last === undefined || !isSameRound(last.round, round)) {
+      return undefined;
+    }
+    return last.mined?.status === "reverted" ? last.mined : last.reverted;
   }
 
   /**
@@ -159,8 +223,8 @@ export class Journal {
       });
     }
     // A development node left it behind before it was restarted.
-    if (this.isKept && this.subject.chainKind === "development") {
-      await rm(path.join(this.projectRoot, this.file), { force: true });
+    if (this.chainKind === "development") {
+      await this.#remove();
     }
   }
 
@@ -172,13 +236,13 @@ export class Journal {
    */
   public async begin(entry: JournalEntry): Promise<void> {
     try {
-      await this.#write(createProjectFile, entry);
+      await this.#store(entry, createProjectFile);
     } catch (error) {
       await this.refuseUnfinished();
       throw error;
     }
     // Somebody may have taken the file away while it was empty.
-    if ((await this.#merge(entry)) === undefined) {
+    if ((await this.#readSame(entry)) === undefined) {
       this.#notWritten(new Error("it is not there after it was written"));
     }
   }
@@ -186,14 +250,20 @@ export class Journal {
   /**
    * Writes the entry.
    *
-   * @returns The entry as it is written; undefined if the file is not of this settlement.
+   * @returns False if another process has finished the settlement, or has added a
+   * transaction that the entry lacks.
    */
-  public async update(entry: JournalEntry): Promise<JournalEntry | undefined> {
-    const merged = await this.#merge(entry);
-    if (merged !== undefined) {
-      await this.#write(writeProjectFile, merged);
+  public async update(entry: JournalEntry): Promise<boolean> {
+    const present = await this.#readSame(entry);
+    const isWhole = present?.transactions.every(({ raw }) =>
+      entry.transactions.some((own) => own.raw === raw),
+    );
+    if (present === undefined || isWhole !== true) {
+      return false;
     }
-    return merged;
+    const resumed = entry.resumed ?? present.resumed;
+    await this.#store({ ...entry, resumed });
+    return true;
   }
 
   /**
@@ -201,48 +271,93 @@ export class Journal {
    * finished settlement stays known.
    */
   public async abandon(entry: JournalEntry): Promise<void> {
-    const present = await this.#merge(entry);
-    if (this.isKept && present !== undefined && present.resumed !== true) {
-      await rm(path.join(this.projectRoot, this.file)).catch(this.#notWritten);
+    const present = await this.#readSame(entry);
+    if (present !== undefined && present.resumed !== true) {
+      await this.#remove();
     }
   }
 
-  /** Writes the entry, and lets the next settlement begin. */
+  /**
+   * Lets the next settlement begin. On a live chain the entry is kept, and a revert of its
+   * round that was paid for stays known.
+   */
   public async finish(entry: JournalEntry): Promise<void> {
-    const merged = await this.#merge(entry);
-    if (merged === undefined || !this.isKept) {
+    if ((await this.#readSame(entry)) === undefined) {
       return;
     }
-    await this.#write(writeProjectFile, merged);
-    const { projectRoot: root, file, finishedFile } = this;
-    await rename(path.join(root, file), path.join(root, finishedFile)).catch(
+    if (this.chainKind === "development") {
+      await this.#remove();
+      return;
+    }
+    const reverted = await this.findReverted(entry.round);
+    await this.#store({ ...entry, reverted });
+    await rename(this.#path(this.file), this.#path(this.finishedFile)).catch(
       this.#notWritten,
     );
   }
 
-  /**
-   * Adds the transactions that another process wrote.
-   *
-   * @returns Undefined if another process resumed and finished the settlement: the file
-   * may already belong to the next one.
-   */
-  async #merge(entry: JournalEntry): Promise<JournalEntry | undefined> {
-    if (!this.isKept) {
-      return entry;
-    }
-    const present = await this.read();
-    return present === undefined || !isSameSettlement(present, entry)
-      ? undefined
-      : {
-          ...entry,
-          resumed: entry.resumed ?? present.resumed,
-          transactions: mergeTransactions(present, entry),
-        };
+  /** @returns Undefined if the file is of another settlement, which may have the same nonce. */
+  async #readSame(entry: JournalEntry): Promise<JournalEntry | undefined> {
+    const present = this.isKept ? await this.read() : entry;
+    const [{ from, nonce, preparedAt }] = entry.transactions;
+    const first = present?.transactions[0];
+    return first?.nonce === nonce &&
+      first.preparedAt === preparedAt &&
+      isSameAddress(first.from, from)
+      ? present
+      : undefined;
   }
 
-  async #write(
-    write: typeof createProjectFile,
+  #isOfChain({ genesisHash }: JournalFile): boolean {
+    const { genesisHash: own } = this.subject;
+    return (
+      genesisHash === own ||
+      // A pruned node has no first block: what it began is of the chain with its id.
+      genesisHash === UNKNOWN_GENESIS ||
+      (this.chainKind === "development" && own === UNKNOWN_GENESIS)
+    );
+  }
+
+  async #load(file: string): Promise<JournalFile | undefined> {
+    const { projectRoot, subject, isKept } = this;
+    if (!isKept) {
+      return undefined;
+    }
+    const { size, mtimeMs } = await stat(this.#path(file)).catch(() => ({
+      size: undefined,
+      mtimeMs: 0,
+    }));
+    // A process that was killed before it wrote anything has sent nothing. One that runs
+    // may be about to write.
+    if (size === 0 && Date.now() - mtimeMs > EMPTY_MS) {
+      await this.#remove();
+      return undefined;
+    }
+    const invalid = (problem: string, cause?: unknown): VaultError => {
+      // As after a run as root.
+      const isForbidden = /\b(?:EACCES|EPERM)\b/u.test(problem);
+      const remedy = isForbidden
+        ? `Give it to the user who runs this task (chown), and do not delete it: it is the record of a settlement.`
+        : `The file may be the only record of a transaction that was sent. Read it and check the account on the chain before you delete it.`;
+      const details = { file, problem, remedy };
+      return vaultError("VAULT_INVALID_JOURNAL", details, cause);
+    };
+    const found = await readProjectFile(
+      projectRoot,
+      file,
+      journalSchema,
+      invalid,
+    );
+    const problem = found === undefined ? undefined : problemOf(found, subject);
+    if (problem !== undefined) {
+      throw invalid(problem);
+    }
+    return found;
+  }
+
+  async #store(
     entry: JournalEntry,
+    write: typeof createProjectFile = writeProjectFile,
   ): Promise<void> {
     const { projectRoot, file, subject } = this;
     const content: JournalFile = { version: 1, ...subject, ...entry };
@@ -253,55 +368,14 @@ export class Journal {
     }
   }
 
-  async #read(file: string): Promise<JournalFile | undefined> {
-    const invalid = (problem: string, cause?: unknown): VaultError => {
-      // As after a run as root.
-      const isForbidden = /\b(?:EACCES|EPERM)\b/u.test(problem);
-      const remedy = isForbidden
-        ? `Give it to the user who runs this task (chown), and do not delete it: it is the record of a settlement.`
-        : `The file may be the only record of a transaction that was sent. Read it and check the account on the chain before you delete it.`;
-      const details = { file, problem, remedy };
-      return vaultError("VAULT_INVALID_JOURNAL", details, cause);
-    };
-    const { projectRoot } = this;
-    const found = this.isKept
-      ? await readProjectFile(projectRoot, file, journalSchema, invalid)
-      : undefined;
-    const problem =
-      found === undefined ? undefined : problemOf(found, this.subject);
-    if (problem !== undefined) {
-      throw invalid(problem);
+  async #remove(): Promise<void> {
+    if (this.isKept) {
+      await rm(this.#path(this.file), { force: true }).catch(this.#notWritten);
     }
-    return found;
   }
 
-  /** @returns Undefined if there is none, or one of another chain that locks nothing. */
-  async #readOwn(
-    file: string,
-    isLock: boolean,
-  ): Promise<JournalFile | undefined> {
-    const found = await this.#read(file);
-    const { chainKind, genesisHash: own } = this.subject;
-    if (
-      found === undefined ||
-      found.genesisHash === own ||
-      // A pruned node has no first block: what it began is of the chain with its id.
-      found.genesisHash === UNKNOWN_GENESIS ||
-      (chainKind === "development" && own === UNKNOWN_GENESIS)
-    ) {
-      return found;
-    }
-    if (chainKind === "development" || !isLock) {
-      return undefined;
-    }
-    throw vaultError("VAULT_JOURNAL_OF_OTHER_CHAIN", {
-      file,
-      transaction: describeTransaction(found),
-      chainId: found.chainId,
-      genesis: found.genesisHash,
-      found: own === UNKNOWN_GENESIS ? "nothing" : own,
-      from: found.transactions[0].from,
-    });
+  #path(file: string): string {
+    return path.join(this.projectRoot, file);
   }
 
   readonly #notWritten = (error: unknown): never => {
@@ -317,27 +391,52 @@ export function describeTransaction(
   return hash ?? `with nonce ${nonce}, its hash not known`;
 }
 
-type Transactions = JournalEntry["transactions"];
-
-function isSameNonce(one: JournalEntry, other: JournalEntry): boolean {
-  const [[first], [second]] = [one.transactions, other.transactions];
-  return first.nonce === second.nonce && isSameAddress(first.from, second.from);
+/** A changed file must not make the package send another transaction. */
+function problemOf(
+  { chainKind, chainId, vault, guard, round, transactions }: JournalFile,
+  subject: JournalSubject,
+): string | undefined {
+  const [{ from, nonce }] = transactions;
+  if (
+    chainKind !== subject.chainKind ||
+    transactions.some((one) => one.chainId !== subject.chainId) ||
+    chainId !== subject.chainId ||
+    !isSameAddress(vault, subject.vault)
+  ) {
+    return `it is of vault ${vault} on ${chainKind} chain ${chainId}, not of vault ${subject.vault} on ${subject.chainKind} chain ${subject.chainId}`;
+  }
+  if (transactions.some((one) => one.nonce !== nonce || one.from !== from)) {
+    return "its transactions have not the same account and nonce";
+  }
+  const settles = ({ to, data }: SentTransaction): boolean => {
+    const call = guard === undefined ? undefined : parseGuarded(guard, data);
+    return (
+      isSameAddress(to, guard ?? vault) &&
+      (guard === undefined
+        ? data === settlementCall({ from, vault }).data
+        : call !== undefined &&
+          isSameAddress(call.vault, vault) &&
+          isSameRound({ ...round, ...call.guard.round }, round))
+    );
+  };
+  for (const transaction of transactions) {
+    const { kind, to, data, raw } = transaction;
+    if (kind === "settlement" && !settles(transaction)) {
+      return `its transaction does not settle its round through the ${guard === undefined ? `vault ${vault}` : `guard ${guard}`}`;
+    }
+    if (
+      kind === "cancellation" &&
+      !(isSameAddress(to, from) && data === "0x")
+    ) {
+      return "its cancellation is not a transfer to the account itself";
+    }
+    if (raw !== undefined && !isSignedAs(raw, transaction)) {
+      return "its signed bytes are not its transaction";
+    }
+  }
+  return undefined;
 }
 
-/** The next settlement can have the same nonce. */
-function isSameSettlement(one: JournalEntry, other: JournalEntry): boolean {
-  const [[first], [second]] = [one.transactions, other.transactions];
-  return isSameNonce(one, other) && first.preparedAt === second.preparedAt;
-}
-
-function mergeTransactions(
-  { transactions: present }: JournalEntry,
-  { transactions: own }: JournalEntry,
-): Transactions {
-  const [first, ...more] = own;
-  const known = new Set(own.map(({ raw }) => raw));
-  const added = present.filter(
-    ({ raw }) => raw !== undefined && !known.has(raw),
-  );
-  return [first, ...added, ...more];
+function isSameAddress(one: string, other: string): boolean {
+  return one.toLowerCase() === other.toLowerCase();
 }

@@ -154,18 +154,11 @@ export function isSignedAs(
 /** Oldest first; all have the same account and nonce. */
 export type SentTransactions = readonly [SentTransaction, ...SentTransaction[]];
 
-/**
- * The one that is to be mined. Once a person has cancelled the settlement, that is the
- * cancellation, also if another process has signed a higher fee for the settlement since.
- */
+/** The one that is to be mined. */
 export function newestOf({
   transactions,
 }: {
   readonly transactions: SentTransactions;
 }): SentTransaction {
-  return (
-    transactions.findLast(({ kind }) => kind === "cancellation") ??
-    transactions.at(-1) ??
-    transactions[0]
-  );
+  return transactions.at(-1) ?? transactions[0];
 }

@@ -2,7 +2,7 @@ import { obstacleIn } from "../guard/outcome.js";
 import type { VaultHost } from "../host.js";
 import type { CheckRound } from "../sending/look.js";
 import { endTime, staleAge, staleHead } from "./head-age.js";
-import type { JournalEntry } from "../sending/journal-file.js";
+import type { JournalEntry } from "../sending/journal.js";
 import { observe, observeNewest } from "./observe.js";
 import type { ParsedOptions } from "./options.js";
 

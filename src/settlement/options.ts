@@ -5,7 +5,7 @@ import type { VaultHost } from "../host.js";
 import type { Address } from "../protocol/index.js";
 import type { FeeLimits } from "../sending/fees.js";
 import { namedTokens } from "../guard/call.js";
-import type { ChainKind } from "../sending/journal-file.js";
+import type { ChainKind } from "../sending/journal.js";
 import type { RequestedReplacement } from "../sending/replace.js";
 import { settleAllOptions } from "./types.js";
 import type { SettleAllOptions, SettlementEvent } from "./types.js";

@@ -2,7 +2,7 @@ import type { VaultHost } from "../host.js";
 import { findRoute } from "../guard/call.js";
 import type { SettlementRoute } from "../guard/call.js";
 import { Journal } from "../sending/journal.js";
-import type { ChainKind } from "../sending/journal-file.js";
+import type { ChainKind } from "../sending/journal.js";
 import type { Observation } from "./observe.js";
 import type { ParsedOptions } from "./options.js";
 import { resolveSigner } from "../sending/signer.js";

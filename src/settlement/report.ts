@@ -31,7 +31,7 @@ import type { Refusal } from "../guard/outcome.js";
 import type { Simulation } from "../simulation/types.js";
 import { differencesByMoreThanTime } from "./differences.js";
 import type { Outcome } from "../sending/follow.js";
-import type { JournalEntry } from "../sending/journal-file.js";
+import type { JournalEntry } from "../sending/journal.js";
 import type { Mined } from "../sending/look.js";
 import { observe } from "./observe.js";
 import { toSettlement } from "./result.js";

@@ -9,7 +9,7 @@ import type { BlockInfo } from "../rpc/blocks.js";
 import { refusedBy } from "../guard/outcome.js";
 import type { Stopped } from "../guard/outcome.js";
 import type { Simulation } from "../simulation/types.js";
-import type { JournalEntry } from "../sending/journal-file.js";
+import type { JournalEntry } from "../sending/journal.js";
 import type { Settlement } from "./types.js";
 
 /** @throws The same error, if it does not refuse a settlement. */

@@ -2,7 +2,7 @@ import { listProjectFiles } from "../files/project-file.js";
 import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
 import { Journal } from "../sending/journal.js";
-import type { JournalEntry } from "../sending/journal-file.js";
+import type { JournalEntry } from "../sending/journal.js";
 
 /**
  * Reads the finished journal of the vault, which is the memory of paid reverts.

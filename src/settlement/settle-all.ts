@@ -17,7 +17,7 @@ import { Following } from "../sending/follow.js";
 import type { Means, Rules } from "../sending/follow.js";
 import { endTime, staleAge, staleHead } from "./head-age.js";
 import { Journal, askChainKind } from "../sending/journal.js";
-import type { ChainKind, JournalEntry } from "../sending/journal-file.js";
+import type { ChainKind, JournalEntry } from "../sending/journal.js";
 import type { Sought } from "../sending/look.js";
 import { observe } from "./observe.js";
 import type { Observation } from "./observe.js";
@@ -342,7 +342,7 @@ async function resume(
       if (options.replacement !== undefined) {
         await requireReplaceable(vault, newest);
       }
-      if ((await journal.update(entry)) === undefined) {
+      if (!(await journal.update(entry))) {
         // The process that began it, or another one, has just finished it.
         return await resume(vault, options);
       }
@@ -424,8 +424,7 @@ async function follow(
         options.confirmReplacement,
       ),
     record: async (all) =>
-      (await journal.update({ ...entry, transactions: [...all] }))
-        ?.transactions,
+      await journal.update({ ...entry, transactions: [...all] }),
   };
   const { preview: previewed = null } = known;
   const following = new Following(rules, sought, means, entry.transactions);

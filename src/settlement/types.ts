@@ -5,7 +5,6 @@ import type { VaultError, VaultErrorCode } from "../errors.js";
 import type { LocatedAddress } from "../client/addresses.js";
 import type { Address, Hex, VaultRound } from "../protocol/index.js";
 import type { SendingEvent } from "../sending/follow.js";
-import type { SettlementStatus } from "../sending/journal-file.js";
 import type { ReplacementPreflight } from "../sending/replace.js";
 import type { SigningKind } from "../sending/signer.js";
 import type {
@@ -14,7 +13,32 @@ import type {
   TokenDescription,
 } from "../simulation/types.js";
 
-export type { ReplacementPreflight, SettlementStatus, SigningKind };
+export type { ReplacementPreflight, SigningKind };
+
+/**
+ * Outcome of a settlement:
+ *
+ * - `settled`: the transaction was mined, and the intended round is settled.
+ * - `not-settled`: the transaction was mined without a revert, but did not settle the
+ *   intended round. This is final: the next settlement may begin.
+ * - `nothing-to-do`: nothing was sent: the round is settled already or has not ended, or
+ *   the settlement to resume is finished. With a `hash` and a `blockNumber`: the
+ *   transaction was mined after somebody else had settled the round, and settled nothing.
+ * - `refused`: nothing was sent, or the node did not accept the transaction.
+ * - `reverted`: the contract refused it, in the preflight (`hash` is null) or in a block.
+ * - `unconfirmed`: the transaction was sent, but not seen mined in time, or replaced by
+ *   another one, or its effect could not be read.
+ * - `cancelled`: the account's own cancellation used the nonce, so the settlement can
+ *   never be mined.
+ */
+export type SettlementStatus =
+  | "settled"
+  | "not-settled"
+  | "nothing-to-do"
+  | "refused"
+  | "reverted"
+  | "unconfirmed"
+  | "cancelled";
 
 /** Result of a settlement. Amounts are unscaled. Null if a value does not apply. */
 export interface Settlement {

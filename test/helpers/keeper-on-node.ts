@@ -1,4 +1,4 @@
-import { rm } from "node:fs/promises";
+import { readFile, rm } from "node:fs/promises";
 import path from "node:path";
 
 import { expect } from "chai";
@@ -68,7 +68,6 @@ async function openKeeper(
     "vault-deployments",
     `settlement-development-31337-${chain.contracts.vault.toLowerCase()}.json`,
   );
-  const finishedJournal = journal.replace(/json$/u, "finished.json");
   return {
     chain,
     server,
@@ -76,11 +75,17 @@ async function openKeeper(
     settler: new Wallet(key).address,
     /** The vault's journal file, whether or not it exists. */
     journal,
-    /** The journal of its last finished settlement. */
-    finishedJournal,
+    /** The journal of the next settlement, read when it has just sent its transaction. */
+    journalWhenSent: async (look?: () => Promise<void>): Promise<string> =>
+      await new Promise((resolve, reject) => {
+        const request = { method: "eth_getTransactionReceipt", occurrence: 0 };
+        server.before(request, async () => {
+          await look?.();
+          await readFile(journal, "utf8").then(resolve, reject);
+        });
+      }),
     removeJournals: async () => {
       await rm(journal, { force: true });
-      await rm(finishedJournal, { force: true });
     },
     connect,
     close: async () => {

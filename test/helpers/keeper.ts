@@ -6,7 +6,7 @@ import { expect } from "chai";
 
 import type { Address } from "../../src/protocol/index.js";
 import { toJsonValue } from "../../src/json.js";
-import type { JournalEntry } from "../../src/sending/journal-file.js";
+import type { JournalEntry } from "../../src/sending/journal.js";
 import type { SettlementResult } from "../../src/settlement/result.js";
 import type { SentTransaction } from "../../src/sending/transaction.js";
 import { settleAll } from "../../src/settlement/settle-all.js";
@@ -207,9 +207,12 @@ export class Keeper implements AnyKeeper {
   }
 
   /** Leaves an unfinished settlement, which the node never got. */
-  public async interrupt(network: NetworkChanges = {}): Promise<Settlement> {
+  public async interrupt(
+    network: NetworkChanges = {},
+    options: SettleAllOptions = {},
+  ): Promise<Settlement> {
     this.loseTransactions();
-    const interrupted = await this.settle({}, network);
+    const interrupted = await this.settle(options, network);
     expect(interrupted.status).to.equal("unconfirmed");
     // Another node with the same blocks, and without the pool.
     const { rounds, mined } = this.chain;

@@ -50,8 +50,7 @@ describe("the file of a journal", () => {
     const called = { ...unsignedSettlement, to: GUARD, data: `${data}${more}` };
     return { ...content, guard: GUARD, transactions: [called] };
   };
-  const NOT_ITS_ROUND =
-    "its transaction does not settle its round through its guard";
+  const NOT_ITS_ROUND = `its transaction does not settle its round through the guard ${GUARD}`;
 
   const invalid: ReadonlyArray<
     readonly [title: string, change: (unsent: Content) => unknown, says: string]
@@ -88,12 +87,12 @@ describe("the file of a journal", () => {
     [
       "its transaction goes elsewhere",
       transaction({ to: FACTORY }),
-      `goes to ${FACTORY}, not to`,
+      `does not settle its round through the vault ${VAULT}`,
     ],
     [
       "its transaction calls something else",
       transaction({ data: "0x12345678" }),
-      "not call settleAll",
+      `does not settle its round through the vault ${VAULT}`,
     ],
     [
       "its signed bytes are of another transaction",

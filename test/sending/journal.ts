@@ -1,5 +1,5 @@
 import fs, { existsSync } from "node:fs";
-import { mkdir, readFile, utimes, writeFile } from "node:fs/promises";
+import { mkdir, readFile, readdir, utimes, writeFile } from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 import path from "node:path";
 import { mock } from "node:test";
@@ -8,7 +8,7 @@ import { expect } from "chai";
 import { Wallet, keccak256 } from "ethers";
 
 import { UNKNOWN_GENESIS } from "../../src/rpc/blocks.js";
-import type { JournalEntry } from "../../src/sending/journal-file.js";
+import type { JournalEntry } from "../../src/sending/journal.js";
 import { Journal } from "../../src/sending/journal.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { fieldsOf } from "../helpers/fields.js";
@@ -80,7 +80,7 @@ describe("Journal", () => {
       await journal().begin(entry);
       const other = { ...unsignedSettlement, ...changes };
       const others = { ...entry, transactions: [other] } satisfies JournalEntry;
-      expect(await journal().update(others)).to.equal(undefined);
+      expect(await journal().update(others)).to.equal(false);
       await journal().finish(others);
       await journal().abandon(others);
       expect(await journal().read()).to.deep.include(entry);
@@ -104,7 +104,7 @@ describe("Journal", () => {
     expect(await journal().read()).to.include({ resumed: true });
   });
 
-  it("keeps the transactions that another process added, and its own as the newest", async () => {
+  it("is not written over by a process that lacks a transaction of another", async () => {
     await keeper.interrupt();
     const begun = await journal().read();
     if (begun === undefined) {
@@ -125,12 +125,12 @@ describe("Journal", () => {
     };
     const [theirs, own] = [await cancellationAt(9n), await cancellationAt(11n)];
     await journal().update({ ...begun, transactions: [signed, theirs] });
-    const written = await journal().update(begun);
-    expect(written?.transactions).to.deep.equal([signed, theirs]);
-    await journal().update({ ...begun, transactions: [signed, own] });
-    expect(await journal().read()).to.deep.include({
-      transactions: [signed, theirs, own],
-    });
+    expect(await journal().update(begun)).to.equal(false);
+    const lacking: JournalEntry = { ...begun, transactions: [signed, own] };
+    expect(await journal().update(lacking)).to.equal(false);
+    const transactions: JournalEntry["transactions"] = [signed, theirs, own];
+    await journal().update({ ...begun, transactions });
+    expect(await journal().read()).to.deep.include({ transactions });
   });
 
   it("locks nothing, and resumes nothing, once it is finished on another chain", async () => {
@@ -312,6 +312,12 @@ describe("the journal of settleAll", () => {
     expect(settlement).to.include({ code: "VAULT_NOTHING_TO_RESUME" });
     expect(block).to.include({ number: 199 });
     expect(existsSync(keeper.journalFile())).to.equal(true);
+  });
+
+  it("of a development node leaves no file once it is finished", async () => {
+    keeper.chain.makeDevelopmentNode();
+    expect(await keeper.settle()).to.include({ status: "settled" });
+    expect(await readdir(path.dirname(keeper.journalFile()))).to.deep.equal([]);
   });
 
   it("of a development node that was restarted makes way for the next settlement", async () => {

@@ -4,13 +4,12 @@ import type { Transaction } from "ethers";
 
 import {
   isSignedAs,
-  newestOf,
   sign,
   toRpcTransaction,
 } from "../../src/sending/transaction.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { codedError } from "../helpers/foreign-errors.js";
-import { OTHER_KEY, sent, unsigned } from "../helpers/keeper.js";
+import { OTHER_KEY, unsigned } from "../helpers/keeper.js";
 import { HASH } from "../helpers/names.js";
 import { answering, recording } from "../helpers/recording-node.js";
 import { KEY, SETTLER } from "../helpers/scripted-contracts.js";
@@ -104,14 +103,6 @@ describe("a transaction of a settlement", () => {
       byNode(codedError("ECONNREFUSED")),
       "VAULT_NETWORK_UNREACHABLE",
     );
-  });
-
-  it("is the newest of its nonce, but for a cancellation, which stays the one that counts", () => {
-    const raised = { ...sent, gas: 2n };
-    const cancellation = { ...sent, kind: "cancellation" } as const;
-    expect(newestOf({ transactions: [sent, raised] })).to.equal(raised);
-    const transactions = [sent, cancellation, raised] as const;
-    expect(newestOf({ transactions })).to.equal(cancellation);
   });
 
   it("is left to Hardhat in process", async () => {

@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { encodeGuarded } from "../../src/guard/round-guard.js";
 import { getReceipt } from "../../src/rpc/transactions.js";
 import type { Receipt } from "../../src/rpc/transactions.js";
-import type { JournalEntry } from "../../src/sending/journal-file.js";
+import type { JournalEntry } from "../../src/sending/journal.js";
 import { describeEnd } from "../../src/settlement/report.js";
 import type { SettlementResult } from "../../src/settlement/result.js";
 import type { Settlement, VaultRound } from "../../src/types.js";

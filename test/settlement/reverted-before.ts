@@ -87,6 +87,19 @@ describe("settleAll, after a settlement that was mined and reverted", () => {
       sends: 0,
     },
     {
+      title: "remembers it after a retry that was never mined",
+      given: async (on) => {
+        await pauseJustBefore(on);
+        await on.interrupt({}, { retryReverted: true });
+        const { status } = await on.settle({ resume: true, cancel: true });
+        expect(status).to.equal("cancelled");
+        on.chain.asked.length = 0;
+      },
+      is: "refused VAULT_REVERTED_BEFORE",
+      says: ["in block 6"],
+      sends: 0,
+    },
+    {
       title: "settles the next round without a word",
       given: async (on) => {
         await pauseJustBefore(on);
