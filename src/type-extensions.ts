@@ -3,7 +3,7 @@ import type { LazyHardhatVault } from "./plugin/lazy-hardhat-vault.js";
 import type {
   VaultNetworkConfig,
   VaultNetworkUserConfig,
-} from "./plugin/config-types.js";
+} from "./plugin/config.js";
 
 // The plugin loads hardhat-ethers, so its users need those types too.
 export type * from "@nomicfoundation/hardhat-ethers";

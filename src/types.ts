@@ -20,7 +20,7 @@ export type {
   VaultInstanceUserConfig,
   VaultNetworkConfig,
   VaultNetworkUserConfig,
-} from "./plugin/config-types.js";
+} from "./plugin/config.js";
 export type {
   DisplayDecimals,
   DisplayDecimalsKey,

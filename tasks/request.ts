@@ -5,7 +5,7 @@ import {
 } from "../src/client/addresses.js";
 import type { LocatedAddress } from "../src/client/addresses.js";
 import { encodeCall } from "../src/client/codec.js";
-import { connectionAddresses } from "../src/plugin/addresses.js";
+import { configuredAddresses } from "../src/plugin/addresses.js";
 import { configuredFrom } from "../src/plugin/hardhat-vault.js";
 import { invalidArgument, vaultError } from "../src/errors.js";
 import { isReadOperation, operationEntry } from "../src/protocol/index.js";
@@ -106,7 +106,10 @@ async function locate(
       async (vault) => await vault.addressOf(role, operation),
     );
   }
-  const configured = connectionAddresses(network, config, { instance }).locate;
+  const configured = firstOf(
+    configuredAddresses(network, config, instance),
+    configuredAddresses(network, config),
+  );
   const addresses =
     at === undefined
       ? configured

@@ -1,22 +1,68 @@
 import type {
+  ConfigurationVariable,
   ConfigurationVariableResolver,
   HardhatUserConfig,
   NetworkConfig,
+  ResolvedConfigurationVariable,
 } from "hardhat/types/config";
 import type {
   ConfigHooks,
   HardhatUserConfigValidationError,
 } from "hardhat/types/hooks";
 
-import { asRecord } from "../json.js";
-import { isContractRole } from "../protocol/index.js";
 import { FORK_NETWORK } from "../host.js";
+import { asRecord } from "../json.js";
 import type {
-  VaultInstanceConfig,
-  VaultInstanceUserConfig,
-  VaultNetworkConfig,
-  VaultNetworkUserConfig,
-} from "./config-types.js";
+  ContractRole,
+  DisplayDecimals,
+  DisplaySettings,
+} from "../protocol/index.js";
+import type { SettlementSettings } from "../protocol/settlement-settings.js";
+
+export type { SettlementSettings };
+
+/** Settings of one instance of the protocol on a network. */
+export interface VaultInstanceUserConfig extends SettlementSettings {
+  /** Addresses of the contracts by role. */
+  contracts?: {
+    [Role in ContractRole]?: string | ConfigurationVariable | undefined;
+  };
+  /**
+   * Address of a RoundGuard contract that settlements go through. Default, or false:
+   * `settleAll` is called directly.
+   */
+  guard?: string | ConfigurationVariable | false | undefined;
+  /** Decimals of token amounts ("token precision"). Default: amounts are shown unscaled. */
+  tokenDecimals?: number | undefined;
+  /**
+   * Decimals of values whose scale the protocol does not document, by reading
+   * (`pools`) or by value (`"order.openPrice"`). For display only: JSON and the
+   * API stay unscaled.
+   */
+  displayDecimals?: DisplayDecimals | undefined;
+}
+
+/** `vault` of a network in the Hardhat configuration. */
+export interface VaultNetworkUserConfig extends VaultInstanceUserConfig {
+  /**
+   * More instances on this network, by name, for `--instance` and
+   * `vault.instance()`. An instance inherits the settings that it omits, but
+   * `displayDecimals` only if it has the same `tokenDecimals`.
+   */
+  instances?: { [name: string]: VaultInstanceUserConfig };
+}
+
+/** Resolved settings of an instance, with the decimals that it inherits. */
+export interface VaultInstanceConfig
+  extends DisplaySettings, SettlementSettings {
+  contracts: { [Role in ContractRole]?: ResolvedConfigurationVariable };
+  guard?: ResolvedConfigurationVariable | false | undefined;
+}
+
+/** Resolved settings of a network. */
+export interface VaultNetworkConfig extends VaultInstanceConfig {
+  instances: { [name: string]: VaultInstanceConfig };
+}
 
 /** Hardhat runs these hooks at every start and for every connection with overrides. */
 export default async (): Promise<Partial<ConfigHooks>> =>
@@ -75,8 +121,8 @@ async function resolveUserConfig(
   for (const [name, network] of Object.entries(resolvedConfig.networks)) {
     networks[name] = {
       ...network,
-      vault: resolveVaultNetworkConfig(
-        userConfig.networks?.[name]?.vault,
+      vault: resolveSettings(
+        userConfig.networks?.[name]?.vault ?? {},
         resolveConfigurationVariable,
       ),
     };
@@ -94,49 +140,43 @@ async function resolveUserConfig(
   return { ...resolvedConfig, networks };
 }
 
-function resolveVaultNetworkConfig(
-  { instances = {}, ...network }: VaultNetworkUserConfig = {},
-  resolveConfigurationVariable: ConfigurationVariableResolver,
+/** Resolves the settings of a network and of its instances, which inherit them. */
+function resolveSettings(
+  { instances = {}, ...network }: VaultNetworkUserConfig,
+  resolveVariable: ConfigurationVariableResolver,
 ): VaultNetworkConfig {
-  const resolveInstance = ({
-    contracts,
+  const resolve = ({
+    contracts = {},
     guard,
     ...others
-  }: VaultInstanceUserConfig): VaultInstanceConfig => {
-    const resolved: VaultInstanceConfig["contracts"] = {};
-    for (const [role, address] of Object.entries(contracts ?? {})) {
-      if (isContractRole(role) && address !== undefined) {
-        resolved[role] = resolveConfigurationVariable(address);
-      }
-    }
-    return {
-      contracts: resolved,
-      ...others,
-      ...(guard !== undefined && {
-        guard: guard === false ? false : resolveConfigurationVariable(guard),
-      }),
-    };
-  };
-  const { contracts: _ownAddresses, ...inherited } = network;
-  const inherit = (instance: VaultInstanceUserConfig) => {
+  }: VaultInstanceUserConfig): VaultInstanceConfig => ({
+    contracts: Object.fromEntries(
+      Object.entries(contracts).flatMap(([role, address]) =>
+        address === undefined ? [] : [[role, resolveVariable(address)]],
+      ),
+    ),
+    ...others,
+    ...(guard !== undefined && {
+      guard: guard === false ? false : resolveVariable(guard),
+    }),
+  });
+  const { contracts: _ownAddresses, displayDecimals, ...inherited } = network;
+  const inherit = (instance: VaultInstanceUserConfig): VaultInstanceConfig => {
     const settings = { ...inherited, ...withoutUndefined(instance) };
     // Another token has other scales: an inherited one would show wrong values.
     const isSameToken = settings.tokenDecimals === inherited.tokenDecimals;
-    return resolveInstance({
+    return resolve({
       ...settings,
       displayDecimals: {
-        ...(isSameToken ? inherited.displayDecimals : {}),
+        ...(isSameToken ? displayDecimals : {}),
         ...withoutUndefined(instance.displayDecimals ?? {}),
       },
     });
   };
   return {
-    ...resolveInstance(network),
+    ...resolve(network),
     instances: Object.fromEntries(
-      Object.entries(instances).map(([name, instance]) => [
-        name,
-        inherit(instance),
-      ]),
+      Object.entries(instances).map(([name, one]) => [name, inherit(one)]),
     ),
   };
 }

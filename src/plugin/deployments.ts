@@ -9,13 +9,13 @@ import {
   reasonOf,
   writeProjectFile,
 } from "../files/project-file.js";
+import { recordedAddress, recordedCount } from "../files/recorded-values.js";
+import type { Schema } from "../files/recorded-values.js";
 import { byRole } from "../protocol/index.js";
 import type { ContractRole, DisplaySettings } from "../protocol/index.js";
 import { hasCode } from "../rpc/accounts.js";
 import { UNKNOWN_GENESIS, getGenesisHash } from "../rpc/blocks.js";
 import { getChainId } from "../rpc/chain.js";
-import { recordedAddress, recordedCount } from "../files/recorded-values.js";
-import type { Schema } from "../files/recorded-values.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 
 // Not inferred from the schema: the published declarations would import zod.
@@ -52,7 +52,7 @@ const deploymentSchema: Schema<MockDeployment> = z
   .strict();
 
 /**
- * The addresses of mocks that `vault deploy-mocks` recorded, as long as the chain
+ * The mocks that `vault deploy-mocks` recorded in `vault-deployments/`, as long as the chain
  * is the same and still has their code.
  */
 export class DeploymentAddresses {
@@ -105,37 +105,33 @@ export class DeploymentAddresses {
     return file;
   }
 
+  /** @returns The mocks, or a hint: why there are none, and what to do. */
   async #find(): Promise<MockDeployment | string> {
-    this.#found ??= this.#load();
-    const found = await this.#found.catch((error: unknown) => {
-      this.#found = undefined;
-      throw error;
-    });
-    if (typeof found === "string") {
-      // Retry next time: mocks may be deployed, or the node restarted, meanwhile.
-      this.#found = undefined;
+    const loading = (this.#found ??= this.#load());
+    let found: MockDeployment | string | undefined;
+    try {
+      found = await loading;
+      return found;
+    } finally {
+      // Mocks may be deployed, or the node restarted, before the next call.
+      if (typeof found !== "object" && this.#found === loading) {
+        this.#found = undefined;
+      }
     }
-    return found;
   }
 
-  /** @returns The mocks, or a hint: the reason that there are none, and what to do. */
   async #load(): Promise<MockDeployment | string> {
-    const again = `run ${this.#command} again.`;
-    const names = (await listProjectFiles(this.projectRoot)).filter(
-      (name) => /^[0-9]+-[0-9a-z]+([-.].*)$/u.exec(name)?.[1] === this.#suffix,
-    );
-    const chainId = names.length === 0 ? 0 : await getChainId(this.rpc);
-    const files = names
-      .filter((name) => name.startsWith(`${chainId}-`))
-      .toSorted()
-      .map((name) => `${PROJECT_FOLDER}/${name}`);
-    if (files.length === 0) {
-      return `For a local node, ${this.#command} deploys mocks.`;
+    const { rpc, projectRoot } = this;
+    const none = `No mocks are recorded for this chain. On a local node, also after its restart, ${this.#command} deploys them.`;
+    const names = await listProjectFiles(projectRoot);
+    if (!names.some((name) => name.endsWith(this.#suffix))) {
+      return none;
     }
-    const genesisHash = await getGenesisHash(this.rpc);
+    const chainId = await getChainId(rpc);
+    const genesisHash = await getGenesisHash(rpc);
     const file = this.#fileOf({ chainId, genesisHash });
     const deployment = await readProjectFile(
-      this.projectRoot,
+      projectRoot,
       file,
       deploymentSchema,
       (problem, cause) => this.#invalid(file, problem, cause),
@@ -145,15 +141,15 @@ export class DeploymentAddresses {
       deployment.genesisHash !== genesisHash ||
       genesisHash === UNKNOWN_GENESIS
     ) {
-      return `${files.join(", ")} ${files.length === 1 ? "belongs to another chain" : "belong to other chains"} with the same id (the node was probably restarted): ${again}`;
+      return none;
     }
     const haveCode = await Promise.all(
       Object.values(deployment.contracts).map(
-        async (address) => await hasCode(this.rpc, address),
+        async (address) => await hasCode(rpc, address),
       ),
     );
     return haveCode.includes(false)
-      ? `The mocks of ${file} are not on the chain any more: ${again}`
+      ? `The mocks of ${file} are not on the chain any more: run ${this.#command} again.`
       : deployment;
   }
 

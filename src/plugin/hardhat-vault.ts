@@ -32,12 +32,13 @@ import type { ForkConnection, ForkOptions } from "../simulation/fork.js";
 import type { SimulateSettleAllOptions } from "../simulation/options.js";
 import type { Simulation } from "../simulation/types.js";
 import {
-  connectionAddresses,
+  configuredAddresses,
   configuredGuard,
+  connectionAddresses,
   settingsOf,
 } from "./addresses.js";
 import type { ConnectionAddresses } from "./addresses.js";
-import type { VaultInstanceConfig } from "./config-types.js";
+import type { VaultInstanceConfig } from "./config.js";
 import type { DeploymentAddresses } from "./deployments.js";
 import { errorAbisInProject } from "./project-abis.js";
 
@@ -128,20 +129,28 @@ export class HardhatVault extends VaultClient implements VaultHost {
   static #open(shared: ConnectionParts, instanceName?: string): HardhatVault {
     const { connection, context, networkName, rpc, upstream, vaults } = shared;
     const { networkConfig } = connection;
-    let opened: Promise<DeploymentAddresses> | undefined;
     const { root } = context.config.paths;
-    const openDeployments = async (): Promise<DeploymentAddresses> =>
-      await (opened ??= import("./deployments.js").then(
-        (module) => new module.DeploymentAddresses(rpc, root, instanceName),
-      ));
+    let opened: Promise<DeploymentAddresses> | undefined;
     const deployments =
-      networkConfig.type === "http" ? openDeployments : undefined;
-    const addresses = connectionAddresses(networkName, networkConfig, {
-      instance: instanceName,
-      network: vaults.get(undefined)?.parts.addresses,
-      upstream: upstream?.(instanceName),
-      deployments,
-    });
+      networkConfig.type === "http"
+        ? async () =>
+            await (opened ??= import("./deployments.js").then(
+              (module) =>
+                new module.DeploymentAddresses(rpc, root, instanceName),
+            ))
+        : undefined;
+    const ofUpstream = upstream?.(instanceName);
+    const addresses =
+      ofUpstream === undefined
+        ? connectionAddresses(
+            configuredAddresses(networkName, networkConfig, instanceName),
+            vaults.get(undefined)?.parts.addresses,
+            async (role) =>
+              (await (await deployments?.())?.find(role)) ?? {
+                hint: `Network ${networkName} is in this process and starts empty: pass --network to a task, or call deployMocks() in code.`,
+              },
+          )
+        : connectionAddresses(ofUpstream);
     const parts = { instanceName, deployments, addresses };
     const vault = new HardhatVault(shared, parts);
     vaults.set(instanceName, vault);

@@ -4,7 +4,6 @@ import type { JsonRpcRequest, JsonRpcResponse } from "hardhat/types/providers";
 
 import { vaultError } from "../errors.js";
 import { FORK_NETWORK } from "../host.js";
-import { requireChecksums } from "./addresses.js";
 import { HardhatVault } from "./hardhat-vault.js";
 import { redactorFor } from "./network-secrets.js";
 
@@ -19,12 +18,6 @@ async function newConnection<ChainTypeT extends ChainType | string>(
   next: (nextContext: HookContext) => Promise<NetworkConnection<ChainTypeT>>,
 ): Promise<NetworkConnection<ChainTypeT>> {
   const connection = await next(context);
-  try {
-    requireChecksums(connection.networkName, context.userConfig);
-  } catch (error) {
-    await connection.close();
-    throw error;
-  }
   // The provider has resolved the same variables already.
   const redactor = await redactorFor(context, connection.networkConfig);
   connection.vault = HardhatVault.forConnection(connection, context, redactor);

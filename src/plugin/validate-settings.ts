@@ -95,40 +95,32 @@ const settings = objectOf("setting", {
   ).optional(),
 });
 
-/** Refuses a tip above the whole price, which no transaction may offer. */
-function refuseTipAboveFee(
-  value: unknown,
-  { addIssue }: z.RefinementCtx,
-): void {
-  const { maxFeePerGasLimit: fee, maxPriorityFeePerGasLimit: tip } =
-    asRecord(value);
-  if (typeof fee === "bigint" && typeof tip === "bigint" && tip > fee) {
-    addIssue({
-      code: "custom",
-      path: ["maxPriorityFeePerGasLimit"],
-      message: "may not exceed maxFeePerGasLimit",
-    });
-  }
-}
-
-/** Refuses fees that are raised without a limit; an instance inherits that of its network. */
-function requireLimitOfBumps(
-  value: unknown,
-  { addIssue }: z.RefinementCtx,
-): void {
+/**
+ * Refuses a tip above the whole price, which no transaction may offer, and fees that are
+ * raised without a limit. An instance inherits the limit of its network.
+ */
+function checkFees(value: unknown, { addIssue }: z.RefinementCtx): void {
   const { instances, ...own } = asRecord(value);
-  const { maxFeePerGasLimit } = own;
-  const all = [
-    { path: [], settings: own },
-    ...Object.entries(asRecord(instances)).map(([name, instance]) => ({
+  const ofInstances = Object.entries(asRecord(instances)).map(
+    ([name, instance]) => ({
       path: ["instances", name],
-      settings: { maxFeePerGasLimit, ...asRecord(instance) },
-    })),
-  ];
-  for (const { path, settings: one } of all) {
-    const { timeBeforeBumpingFees: time, maxFeePerGasLimit: limit } =
-      asRecord(one);
-    if (time !== undefined && limit === undefined) {
+      settings: asRecord(instance),
+    }),
+  );
+  for (const { path, settings: one } of [
+    { path: [], settings: own },
+    ...ofInstances,
+  ]) {
+    const { maxFeePerGasLimit: limit = own["maxFeePerGasLimit"] } = one;
+    const tip = one["maxPriorityFeePerGasLimit"];
+    if (typeof limit === "bigint" && typeof tip === "bigint" && tip > limit) {
+      addIssue({
+        code: "custom",
+        path: [...path, "maxPriorityFeePerGasLimit"],
+        message: "may not exceed maxFeePerGasLimit",
+      });
+    }
+    if (one["timeBeforeBumpingFees"] !== undefined && limit === undefined) {
       addIssue({
         code: "custom",
         path: [...path, "timeBeforeBumpingFees"],
@@ -138,23 +130,21 @@ function requireLimitOfBumps(
   }
 }
 
-const instanceName = z
-  .string()
-  .regex(
-    INSTANCE_NAME,
-    "expected the name of an instance: lower-case letters, digits, - and _",
-  );
-
 const networkSettings = objectOf("setting", {
   ...settings.shape,
   instances: z
-    .record(instanceName, settings.superRefine(refuseTipAboveFee), {
-      message: NO_OBJECT,
-    })
+    .record(
+      z
+        .string()
+        .regex(
+          INSTANCE_NAME,
+          "expected the name of an instance: lower-case letters, digits, - and _",
+        ),
+      settings,
+      { message: NO_OBJECT },
+    )
     .optional(),
-})
-  .superRefine(refuseTipAboveFee)
-  .superRefine(requireLimitOfBumps);
+}).superRefine(checkFees);
 
 /**
  * Validates `networks.<name>.vault`, except checksums and the values of configuration

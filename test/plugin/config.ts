@@ -8,7 +8,6 @@ import hardhatVault from "../../src/index.js";
 import { connectTo, createTestHre, httpNetwork } from "../helpers/hre.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { SECOND, THIRD } from "../helpers/names.js";
-import { startRpcServer } from "../helpers/rpc-server.js";
 
 const NOWHERE = "http://127.0.0.1:1";
 
@@ -198,32 +197,25 @@ describe("configuration", () => {
     expect(of("guarded").settlementSettings.tokens).to.deep.equal([]);
   });
 
-  it("a connection fails with VAULT_INVALID_ADDRESS, asks for nothing, and leaves other networks alone, if a checksum is wrong; a start does not", async () => {
-    const server = await startRpcServer({});
-    const hre = await createTestHre({
-      networks: {
-        live: httpNetwork(server.url, { vault: usdc(ofVault(MISTYPED)) }),
-        other: httpNetwork(server.url),
-      },
+  it("an address whose checksum is wrong fails with VAULT_INVALID_ADDRESS and its setting, before any request", async () => {
+    const { vault } = await connectTo(NOWHERE, {
+      vault: { ...usdc(ofVault(MISTYPED)), guard: MISTYPED },
     });
-    await (await hre.network.create("other")).close();
-    const closed: string[] = [];
-    hre.hooks.registerHandlers("network", {
-      closeConnection: async (context, connection, next) => {
-        closed.push(connection.networkName);
-        await next(context, connection);
-      },
-    });
-    const { message } = await expectVaultError(
-      hre.network.create("live"),
-      "VAULT_INVALID_ADDRESS",
-    );
-    expect(message).to.contain(
-      `${root}.instances.usdc.contracts.vault is not a valid address: "${MISTYPED}" (its checksum is wrong)`,
-    );
-    expect(closed).to.deep.equal(["live"]);
-    expect(server.requests).to.deep.equal([]);
-    await server.stop();
+    for (const [read, setting] of [
+      [
+        async () => await vault.instance("usdc").queryVolume(),
+        "instances.usdc.contracts.vault",
+      ],
+      [async () => await vault.guardAddress(), "guard"],
+    ] as const) {
+      const { message } = await expectVaultError(
+        read(),
+        "VAULT_INVALID_ADDRESS",
+      );
+      expect(message).to.contain(
+        `${root}.${setting} is not a valid address: "${MISTYPED}" (its checksum is wrong)`,
+      );
+    }
   });
 
   describe("a configuration variable", () => {

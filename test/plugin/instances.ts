@@ -4,7 +4,7 @@ import path from "node:path";
 import { expect } from "chai";
 
 import type { ScenarioName } from "../../src/mocks/index.js";
-import type { VaultNetworkUserConfig } from "../../src/plugin/config-types.js";
+import type { VaultNetworkUserConfig } from "../../src/plugin/config.js";
 import { useAnvil } from "../helpers/anvil.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";

@@ -275,7 +275,7 @@ describe("the addresses that tasks use", () => {
     `
     volume --network bare | VAULT_CONTRACT_NOT_CONFIGURED | bare.vault.contracts.vault, or pass --at vault
     settle --yes --network bare | VAULT_CONTRACT_NOT_CONFIGURED | networks.bare.vault.contracts.vault
-    request queryVolume --network bare | VAULT_CONTRACT_NOT_CONFIGURED | checking them needs requests to
+    request queryVolume --network bare | VAULT_CONTRACT_NOT_CONFIGURED | set networks.bare.vault.contracts.vault
     volume --network local | VAULT_CONTRACT_NOT_CONFIGURED | local is in this process
     doctor --instance usdt | VAULT_UNKNOWN_INSTANCE | (usdc, dai, nowhere)
     status --instance '' | VAULT_UNKNOWN_INSTANCE | no instance
