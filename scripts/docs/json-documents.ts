@@ -195,7 +195,7 @@ const differences = z
   .meta({
     id: "Differences",
     description:
-      "What happened otherwise than previewed; native currency is not compared. Null: nothing was mined, it reverted, or it could not be compared",
+      "Previewed changes that did not come, and token transfers otherwise than previewed; native currency is not compared. Null: nothing was mined, it reverted, or it could not be compared",
   });
 
 const settlement = z.strictObject({

@@ -102,58 +102,6 @@ export function fateOf(
   return later.startTime > round.startTime ? "followed" : "replaced";
 }
 
-/**
- * What a block did to the round that its transaction was meant for, if that succeeded:
- *
- * - `settles`: the round was open before the block and is settled by it, or made way for the
- *   next one.
- * - `settled-before`: it was settled before the block, and the block did nothing more.
- * - `followed-before`: the next round was there before the block, and is as it was.
- * - `other`: the next round was there before, or took its place after the round was settled:
- *   the transaction may have settled that one.
- * - `open`, `replaced`: as {@link Fate}, at the end of the block.
- * - `unseen`: the state before the block is not known.
- */
-export type Effect =
-  | "followed-before"
-  | "open"
-  | "other"
-  | "replaced"
-  | "settled-before"
-  | "settles"
-  | "unseen";
-
-/** @param previous The round one block before; undefined if it could not be read. */
-export function effectOf(
-  intended: VaultRound,
-  previous: VaultRound | undefined,
-  after: VaultRound,
-): Effect {
-  const end = fateOf(intended, after);
-  if (end === "open" || end === "replaced") {
-    return end;
-  }
-  if (previous === undefined) {
-    return "unseen";
-  }
-  switch (fateOf(intended, previous)) {
-    case "open":
-      return "settles";
-    case "settled":
-      return end === "settled" ? "settled-before" : "other";
-    default:
-      return isUnchanged(previous, after) ? "followed-before" : "other";
-  }
-}
-
-function isUnchanged(before: VaultRound, after: VaultRound): boolean {
-  return (
-    isSameRound(before, after) &&
-    before.settled === after.settled &&
-    before.settledAmount === after.settledAmount
-  );
-}
-
 export interface Refusal {
   /** Null if a guard refuses a round that is settled already. */
   readonly code: VaultErrorCode | null;

@@ -83,7 +83,10 @@ export async function getBlock(
 export async function getWithParent(
   rpc: RpcClient,
   block: PinnedBlock,
-): Promise<{ readonly block: PinnedBlock; readonly parent: PinnedBlock }> {
+): Promise<{
+  readonly block: PinnedBlock & BlockInfo;
+  readonly parent: PinnedBlock;
+}> {
   const read = rpc.parser(BLOCK_METHOD);
   const found = await findBlock(rpc, block);
   const [hash, parentHash] = ["hash", "parentHash"].map((name) =>

@@ -33,7 +33,7 @@ export interface SettlementResult {
   readonly isFinal: boolean;
   readonly refusal?: VaultError | undefined;
   /** Reason of a settlement to resume, without the advice for JavaScript. */
-  readonly openReason?: string;
+  readonly openReason?: string | undefined;
 }
 
 /** What is known before a settlement is sent; each value only from its step on. */

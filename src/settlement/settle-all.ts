@@ -12,7 +12,6 @@ import { settlementCall } from "../guard/call.js";
 import { agree } from "./agree.js";
 import type { Agreement } from "./agree.js";
 import { roundChecker } from "./check-round.js";
-import { conclude } from "./conclude.js";
 import { Following } from "../sending/follow.js";
 import type { Means, Rules } from "../sending/follow.js";
 import { endTime, staleAge, staleHead } from "./head-age.js";
@@ -25,6 +24,8 @@ import { defaultConfirmations, parseOptions } from "./options.js";
 import type { ParsedOptions } from "./options.js";
 import { prepare } from "./prepare.js";
 import type { Prepared } from "./prepare.js";
+import { report } from "./report.js";
+import type { Ended } from "./report.js";
 import { propose } from "./propose.js";
 import type { Proposal } from "./propose.js";
 import { requireReplaceable, signReplacement } from "../sending/replace.js";
@@ -41,10 +42,12 @@ import { findFreeNonce } from "../sending/signer.js";
 import { inTurn } from "../sending/turns.js";
 import { TimeLimit } from "../sending/time-limit.js";
 import { newestOf, sign } from "../sending/transaction.js";
-import type { SettleAllOptions } from "./types.js";
+import type { SettleAllOptions, Settlement } from "./types.js";
 
 /** As in Hardhat Ignition. */
 const DEFAULT_FEE_BUMPS = 4;
+/** Milliseconds to read the outcome, even if the timeout is over. */
+const LEAST_OUTCOME_MS = 10_000;
 
 /** @see HardhatVault.settleAll */
 export async function settleAll(
@@ -376,9 +379,9 @@ async function resume(
  * Reads the round and sends the transaction of the journal, or looks for it after a resume,
  * and follows it until the end. Never throws: after a failure it may have left.
  *
- * conclude() then makes the result, and decides about the journal:
+ * Then report() makes the result, and the journal is released if it is final:
  *
- * - mined: report.ts reads the round for `settled`, `not-settled`, `nothing-to-do`,
+ * - mined: the round is read for `settled`, `not-settled`, `nothing-to-do`,
  *   `reverted`, `cancelled` or `unconfirmed`. Finished, unless the round cannot be read now.
  * - stopped: nothing has left. Abandoned: finished, unless another process resumed it.
  * - dropped: `unconfirmed` if it can never be mined; `refused` or `nothing-to-do` if it was
@@ -426,23 +429,47 @@ async function follow(
     record: async (all) =>
       await journal.update({ ...entry, transactions: [...all] }),
   };
-  const { preview: previewed = null } = known;
+  const { preview = null } = known;
   const following = new Following(rules, sought, means, entry.transactions);
   for (;;) {
     const outcome = await following.toEnd();
     const { transactions, hashes } = following;
-    const result = await conclude(
-      vault,
-      journal,
-      entry,
-      { outcome, transactions, hashes },
-      previewed,
-      limit,
-      options,
-    );
+    const ended: Ended = {
+      entry: { ...entry, transactions: [...transactions] },
+      outcome,
+      hashes,
+      preview,
+    };
+    const timeout = Math.max(limit.remaining, LEAST_OUTCOME_MS);
+    const result = await report(vault, ended, timeout);
+    if (result.isFinal) {
+      await release(journal, ended, result.settlement).catch(
+        (error: unknown) => {
+          const message = describeProblem(error);
+          options.emit({ type: "trouble", message });
+        },
+      );
+    }
     // Mined, but its block or its effect cannot be read: a re-org may have moved it.
     if (result.isFinal || outcome.kind !== "mined" || limit.isOver) {
       return { ...result, block: result.block ?? known.block };
     }
   }
+}
+
+/** Writes the end to the journal, and lets the next settlement begin. */
+async function release(
+  journal: Journal,
+  { entry, outcome }: Pick<Ended, "entry" | "outcome">,
+  { status, blockNumber, hash }: Settlement,
+): Promise<void> {
+  if (outcome.kind === "stopped") {
+    await journal.abandon(entry);
+    return;
+  }
+  const mined =
+    blockNumber === null || hash === null
+      ? undefined
+      : { status, blockNumber, hash };
+  await journal.finish({ ...entry, mined });
 }

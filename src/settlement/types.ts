@@ -76,9 +76,9 @@ export interface Settlement {
 /** Simulation of a settlement before it was sent. */
 export interface SettlementPreview extends Simulation {
   /**
-   * Differences in readings and token transfers; a receipt does not record native
-   * transfers. Null if nothing was mined or the differences are not known; empty only if
-   * both were compared.
+   * Previewed changes that did not come, and token transfers that are not as previewed; a
+   * receipt does not record native transfers. Null if nothing was mined or the differences
+   * are not known; empty only if both were compared.
    */
   readonly differences: readonly PreviewDifference[] | null;
 }

@@ -56,24 +56,26 @@ export function changesBetween(
     const fields = isFailed
       ? ["error"]
       : readingFields(reading).map(({ name }) => name);
-    const valueOf = isFailed ? codeOf : valueOfField;
     return fields
       .map((field) => ({
         reading,
         field,
-        before: valueOf(value, field),
-        after: valueOf(other, field),
+        before: valueIn(value, field),
+        after: valueIn(other, field),
       }))
       .filter((change) => change.before !== change.after);
   });
 }
 
-function codeOf(value: unknown): ReadingValue {
-  return isFailedReading(value) ? value.error.code : null;
-}
-
-/** A result with one field is the bare value, not a record. */
-function valueOfField(value: unknown, field: string): ReadingValue {
+/** A field of a reading; `error`, as any of one that failed, is its code. */
+export function valueIn(value: unknown, field: string): ReadingValue {
+  if (isFailedReading(value)) {
+    return value.error.code;
+  }
+  if (field === "error") {
+    return null;
+  }
+  // A result with one field is the bare value, not a record.
   const fields = asRecord(value);
   // the decoder returns these types only
   return (fields === value ? fields[field] : value) as ReadingValue;

@@ -5,7 +5,6 @@ import { RoundGuardArtifact } from "../../src/guard/artifact.js";
 import { decodeRevertReason } from "../../src/rpc/revert-reason.js";
 
 import {
-  effectOf,
   explainRefusal,
   fateOf,
   obstacleIn,
@@ -88,34 +87,6 @@ describe("what a round means for the status of a settlement", () => {
   ] as const) {
     it(`a later round with start ${later.startTime}, strike ${later.strikePrice}, settled ${later.settled}: ${is}`, () => {
       expect(fateOf(open, later)).to.equal(is);
-    });
-  }
-
-  for (const [title, previous, after, is] of [
-    ["open, then settled: it settles", open, settled, "settles"],
-    ["open, then the next one: it settles", open, next, "settles"],
-    ["open before and after", open, open, "open"],
-    ["open, then another strike", open, strikeRaised, "replaced"],
-    ["settled before and after", settled, settled, "settled-before"],
-    ["settled, then the next one", settled, next, "other"],
-    ["the next one before and after", next, next, "followed-before"],
-    [
-      "the next one, settled in part meanwhile",
-      next,
-      { ...next, settledAmount: next.settledAmount + 1n },
-      "other",
-    ],
-    [
-      "the next one, settled meanwhile",
-      next,
-      { ...next, settled: true },
-      "other",
-    ],
-    ["not read before, then settled", undefined, settled, "unseen"],
-    ["not read before, then open", undefined, open, "open"],
-  ] as const) {
-    it(`the effect of a block: ${title}`, () => {
-      expect(effectOf(open, previous, after)).to.equal(is);
     });
   }
 

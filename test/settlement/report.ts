@@ -4,7 +4,9 @@ import { encodeGuarded } from "../../src/guard/round-guard.js";
 import { getReceipt } from "../../src/rpc/transactions.js";
 import type { Receipt } from "../../src/rpc/transactions.js";
 import type { JournalEntry } from "../../src/sending/journal.js";
-import { describeEnd } from "../../src/settlement/report.js";
+import { report } from "../../src/settlement/report.js";
+import type { Outcome } from "../../src/sending/follow.js";
+import { nothingToDo } from "../../src/guard/outcome.js";
 import type { SettlementResult } from "../../src/settlement/result.js";
 import type { Settlement, VaultRound } from "../../src/types.js";
 import { speedUpTime } from "../helpers/deadlines.js";
@@ -96,6 +98,14 @@ async function receiptOf(): Promise<Receipt> {
   }
   return receipt;
 }
+async function reportOf(
+  outcome: Outcome,
+  host = hostOf(),
+  of = entry,
+): Promise<SettlementResult> {
+  const ended = { entry: of, outcome, hashes: [OTHER_HASH], preview: null };
+  return await report(host, ended, 10_000);
+}
 function hostOf(type = "http") {
   return chain.host({ settings: { type } });
 }
@@ -160,7 +170,7 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
       title: "is not-settled if the round stays open",
       leaves: OPEN_ROUND,
       is: { ...notSettled, after: OPEN_ROUND },
-      says: /^It was mined in block 6 without a revert, but the round from .* is not settled in that block\.$/u,
+      says: /^It was mined in block 6 without a revert, but the round from .* is not settled by it\. The latest in that block is the round from .*, settled: no\.$/u,
     },
     {
       title:
@@ -173,12 +183,12 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
       title: "is not-settled if a round takes its place that does not follow",
       leaves: { ...OPEN_ROUND, strikePrice: 1n },
       is: notSettled,
-      says: /the vault's round is another one, which does not follow the round from/u,
+      says: /is not settled by it\. The latest in that block is the round from/u,
     },
     {
       title: "is nothing-to-do if the round was settled before its block",
       blocks: [nothing, settledRound, nothing, [idle]],
-      is: { ...late, hashes: [HASH], after: SETTLED },
+      is: { ...late, after: SETTLED },
       says: /^The round was settled by somebody else before block 9, in which this transaction was mined/u,
     },
     {
@@ -385,14 +395,15 @@ describe("the report of a settlement", () => {
         one.node?.();
         const receipt = { ...(await receiptOf()), ...one.receipt };
         const isGuarded = one.isGuarded === true;
-        const { settlement, isFinal, block } = await describeEnd(
-          hostOf(),
-          isGuarded ? guardedEntry : entry,
+        const { settlement, isFinal, block } = await reportOf(
           {
-            ...{ kind: "mined", hash: HASH, receipt },
+            kind: "mined",
+            hash: HASH,
+            receipt,
             transaction: isGuarded ? guarded : transaction,
           },
-          null,
+          hostOf(),
+          isGuarded ? guardedEntry : entry,
         );
         expect(settlement).to.deep.include({
           ...{ hash: HASH, blockNumber: receipt.blockNumber },
@@ -419,49 +430,73 @@ describe("the report of a settlement", () => {
     }
   }
 
-  const undecided = {
+  const undecided: Outcome = {
     kind: "undecided",
     hash: HASH,
     status: "unconfirmed",
     reason: "Still.",
-  } as const;
+  };
 
-  it("is final if it was dropped", async () => {
-    const { settlement, isFinal } = await describeEnd(
-      hostOf(),
-      entry,
-      {
-        ...{ kind: "dropped", hash: HASH, status: "refused", reason: "No." },
-        code: "VAULT_RPC_ERROR",
-      },
-      null,
-    );
+  it("is final if it was dropped, with every hash that it had", async () => {
+    const { settlement, isFinal } = await reportOf({
+      kind: "dropped",
+      hash: HASH,
+      status: "refused",
+      reason: "No.",
+      code: "VAULT_RPC_ERROR",
+    });
     expect(isFinal).to.equal(true);
     expect(settlement).to.deep.include({
-      ...{ status: "refused", code: "VAULT_RPC_ERROR", reason: "No." },
-      ...{ hash: HASH, hashes: [HASH], blockNumber: null, after: null },
+      status: "refused",
+      code: "VAULT_RPC_ERROR",
+      reason: "No.",
+      hash: HASH,
+      hashes: [OTHER_HASH, HASH],
+      blockNumber: null,
+      after: null,
     });
   });
 
+  it("has no hash if it stopped before it was sent", async () => {
+    const { settlement } = await reportOf(nothingToDo("settled meanwhile"));
+    expect(settlement).to.deep.include({
+      status: "nothing-to-do",
+      hash: null,
+      hashes: [],
+    });
+  });
+
+  it("is left to resume, with its hash, if its end cannot be described", async () => {
+    mine({ title: "", is: "unconfirmed" });
+    const receipt = await receiptOf();
+    const host = hostOf();
+    host.withOptions = () => {
+      throw new Error("a bug");
+    };
+    const mined = { kind: "mined", hash: HASH, receipt, transaction } as const;
+    const { settlement, isFinal } = await reportOf(mined, host);
+    expect(isFinal).to.equal(false);
+    expect(settlement).to.include({ status: "unconfirmed", hash: HASH });
+  });
+
   it("says how to resume one that is open, and keeps the reason for the task", async () => {
-    const found = await describeEnd(hostOf(), entry, undecided, null, 3);
+    const found = await reportOf(undecided);
     expect(found).to.include({ isFinal: false, openReason: "Still." });
     expect(found.settlement.reason).to.equal(
-      "Still. settleAll({ resume: true, confirmations: 3 }) takes it up again.",
+      "Still. settleAll({ resume: true }) takes it up again.",
     );
   });
 
   it("has the block of one that is open, and no advice to resume, in process", async () => {
     mine({ title: "", is: "unconfirmed" });
-    const { settlement, ...more } = await describeEnd(
-      hostOf("edr-simulated"),
-      entry,
-      { ...undecided, receipt: await receiptOf() },
-      null,
-    );
-    expect(more).to.deep.equal({ isFinal: false, chainId: 31_337 });
-    expect(settlement).to.include({
-      ...{ reason: "Still.", blockNumber: 6, gasUsed: 60_000n, cost: 480_000n },
+    const outcome = { ...undecided, receipt: await receiptOf() };
+    const found = await reportOf(outcome, hostOf("edr-simulated"));
+    expect(found.isFinal).to.equal(false);
+    expect(found.settlement).to.include({
+      reason: "Still.",
+      blockNumber: 6,
+      gasUsed: 60_000n,
+      cost: 480_000n,
     });
   });
 });

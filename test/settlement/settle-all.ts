@@ -68,17 +68,26 @@ describe("settleAll", () => {
       events: "preflight sending mined",
     },
     {
-      title: "lists what differs from its preview",
+      title: "lists what was previewed and did not come",
       given: (on) => {
         on.beforeSending(async () => {
-          on.chain.effect = (round) => ({ ...settledRound(round), APY: 9n });
+          on.chain.effect = (round) => ({
+            ...settledRound(round),
+            settledPrice: 9n,
+            APY: 9n,
+          });
           await Promise.resolve();
         });
       },
       is: {
         status: "settled",
         differences: [
-          { reading: "round", field: "APY", previewed: 1n, happened: 9n },
+          {
+            reading: "round",
+            field: "settledPrice",
+            previewed: OPEN_ROUND.strikePrice + 1n,
+            happened: 9n,
+          },
         ],
       },
     },
@@ -104,9 +113,9 @@ describe("settleAll", () => {
       // The round again, right before the transaction leaves.
       "eth_call",
       ...[SEND, RECEIPT],
-      // Its block and the one before, and the readings after and before it.
-      ...["eth_getBlockByNumber", "eth_getBlockByNumber"],
-      ...["eth_call", "eth_call"],
+      // Its block, the round before and after it, and the readings after it.
+      "eth_getBlockByNumber",
+      ...["eth_call", "eth_call", "eth_call"],
     ]);
   });
 
