@@ -55,7 +55,7 @@ export function taskAction<Described extends Options>(
   return async (args: TypedOptions, hre) => {
     const typed = { ...args, network: hre.globalOptions.network };
     return await withTerminal(
-      hre.hooks,
+      hre,
       async (terminal) =>
         await runTask(
           typed,

@@ -1,13 +1,10 @@
-import type { Buffer } from "node:buffer";
+import { once } from "node:events";
 import { constants } from "node:os";
-import { clearLine, createInterface, cursorTo } from "node:readline";
+import { clearLine, cursorTo } from "node:readline";
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 
-import type {
-  HookContext,
-  HookManager,
-  UserInterruptionHooks,
-} from "hardhat/types/hooks";
+import type { UserInterruptionHooks } from "hardhat/types/hooks";
+import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import { fallbackTo, vaultError } from "../src/errors.js";
 import { asRecord } from "../src/json.js";
@@ -22,7 +19,7 @@ import type { Output } from "./output/style.js";
 export interface Terminal {
   readonly out: Output & { readonly isTTY: boolean };
   readonly err: Output;
-  /** Undefined without a terminal. */
+  /** Only `y` and `yes` are a yes: anything else is a no. Undefined without a terminal. */
   readonly ask: ((question: string) => Promise<boolean>) | undefined;
   /** Shows a line on stderr, if it is a terminal, until the next output. */
   readonly progress: (
@@ -31,12 +28,18 @@ export interface Terminal {
   ) => void;
 }
 
+/** Names the plugin in its questions. */
+const PLUGIN = "hardhat-vault";
+
 /**
  * Reserves stdout for the task: other output goes to stderr, for example Solidity's
- * `console.log` and the prompts of Hardhat.
+ * `console.log` and the questions of Hardhat.
  */
 export async function withTerminal<T>(
-  hooks: HookManager,
+  {
+    hooks,
+    interruptions,
+  }: Pick<HardhatRuntimeEnvironment, "hooks" | "interruptions">,
   work: (terminal: Terminal) => Promise<T>,
   instance?: unknown,
 ): Promise<T> {
@@ -48,23 +51,40 @@ export async function withTerminal<T>(
       stream.on("error", ignore);
     }
   }
-  const line = createLine();
-  const ignoreSignals = endOnSignals();
-  const hideFor = async <Answer>(
-    context: HookContext,
-    from: string,
-    text: string,
-    next: (context: HookContext, from: string, text: string) => Promise<Answer>,
-  ): Promise<Answer> =>
-    await line.aside(async () => await next(context, from, text));
-  // Hardhat's own questions, for example for the password of a keystore.
+  const canAsk = stdin.isTTY && stderr.isTTY;
+  const line = new ProgressLine();
+  const answer: NonNullable<UserInterruptionHooks["requestInput"]> = async (
+    context,
+    from,
+    text,
+    next,
+  ) => {
+    if (!canAsk) {
+      throw vaultError("VAULT_HARDHAT_ERROR", {
+        source: "A plugin",
+        problem: `${quoteForeignText(from)} asks "${quoteForeignText(text)}", and there is no terminal to ask on.`,
+      });
+    }
+    const ask = async (): Promise<string> => await next(context, from, text);
+    return await line.aside(
+      from === PLUGIN ? async () => await askNow(ask) : ask,
+    );
+  };
+  // Also of others, for example for the password of a keystore.
   const questions: Partial<UserInterruptionHooks> = {
-    displayMessage: hideFor,
-    requestInput: hideFor,
-    requestSecretInput: hideFor,
+    displayMessage: async (context, from, text, next) => {
+      await line.aside(async () => {
+        await next(context, from, text);
+      });
+    },
+    requestInput: answer,
+    requestSecretInput: answer,
   };
   hooks.registerHandlers("userInterruptions", questions);
-  const restoreStdout = reserveStdout(line.hide);
+  endOnSignals();
+  const restoreStdout = reserveStdout(() => {
+    line.hide();
+  });
   try {
     return await work({
       out: {
@@ -85,11 +105,12 @@ export async function withTerminal<T>(
           );
         },
       },
-      ask:
-        stdin.isTTY && stderr.isTTY
-          ? async (question) =>
-              await line.aside(async () => await confirm(question))
-          : undefined,
+      ask: canAsk
+        ? async (question) =>
+            /^\s*y(?:es)?\s*$/iu.test(
+              await interruptions.requestInput(PLUGIN, `${question} (y/N)`),
+            )
+        : undefined,
       progress: (doing, far) => {
         line.show(
           far === undefined
@@ -100,108 +121,84 @@ export async function withTerminal<T>(
     });
   } finally {
     restoreStdout();
-    ignoreSignals();
     hooks.unregisterHandlers("userInterruptions", questions);
     line.end();
   }
 }
 
-/**
- * Makes process 1, as in a container, end on a signal as any other process does: the
- * system ignores a signal for it unless there is a handler.
- *
- * @returns Removes the handlers.
- */
-function endOnSignals(): () => void {
-  const removals = (["SIGINT", "SIGTERM"] as const)
-    .filter(
-      (signal) => process.pid === 1 && process.listenerCount(signal) === 0,
-    )
-    .map((signal) => {
-      const end = (): void => {
-        process.exit(128 + constants.signals[signal]);
-      };
-      process.on(signal, end);
-      return () => process.off(signal, end);
-    });
-  return () => {
-    for (const remove of removals) {
-      remove();
+/** Process 1, as in a container, ends on a signal only if there is a handler. */
+function endOnSignals(): void {
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    if (process.pid === 1 && process.listenerCount(signal) === 0) {
+      process.on(signal, () => {
+        // A script may have its own by now.
+        if (process.listenerCount(signal) === 1) {
+          process.exit(128 + constants.signals[signal]);
+        }
+      });
     }
-  };
+  }
 }
 
 /** The line that shows what a task waits for, and for how long. */
-interface ProgressLine {
-  /** Shows a text, and how long it has been shown, until {@link end}. */
-  readonly show: (text: string) => void;
-  /** Erases the line; it comes back within a second. */
-  readonly hide: () => void;
-  /** Erases the line while somebody else uses the terminal. */
-  readonly aside: <T>(work: () => Promise<T>) => Promise<T>;
-  readonly end: () => void;
-}
+class ProgressLine {
+  #doing = "";
+  #since = 0;
+  #isShown = false;
+  #isAside = false;
+  #timer: NodeJS.Timeout | undefined;
 
-const TICK_MS = 1_000;
-
-function createLine(): ProgressLine {
-  const { stderr } = process;
-  if (!stderr.isTTY || process.env["TERM"] === "dumb") {
-    const aside: ProgressLine["aside"] = async (work) => await work();
-    return { show: ignore, hide: ignore, aside, end: ignore };
-  }
-  let doing = "";
-  let since = 0;
-  let isShown = false;
-  let timer: NodeJS.Timeout | undefined;
-  const hide = (): void => {
-    if (isShown) {
-      cursorTo(stderr, 0);
-      clearLine(stderr, 0);
-      isShown = false;
+  public show(doing: string): void {
+    if (!process.stderr.isTTY || process.env["TERM"] === "dumb") {
+      return;
     }
-  };
-  const draw = (): void => {
-    const seconds = Math.round((performance.now() - since) / 1_000);
+    if (doing !== this.#doing) {
+      this.#doing = doing;
+      this.#since = performance.now();
+    }
+    this.#draw();
+    this.#timer ??= setInterval(() => {
+      this.#draw();
+    }, 1_000).unref();
+  }
+
+  #draw(): void {
+    if (this.#isAside) {
+      return;
+    }
+    const { stderr } = process;
+    const seconds = Math.round((performance.now() - this.#since) / 1_000);
     const waited = seconds === 0 ? "" : ` ${seconds} s`;
     const style = createStyle(stderr);
     // A full line would move the cursor to the next one.
     const width = Math.max(style.width - waited.length - 1, 0);
-    hide();
-    stderr.write(`${cutToWidth(doing, { ...style, width })}${waited}`);
-    isShown = true;
-  };
-  const start = (): void => {
-    timer ??= setInterval(draw, TICK_MS).unref();
-  };
-  const end = (): void => {
-    hide();
-    clearInterval(timer);
-    timer = undefined;
-  };
-  return {
-    show: (text) => {
-      if (text !== doing) {
-        doing = text;
-        since = performance.now();
-      }
-      draw();
-      start();
-    },
-    hide,
-    aside: async (work) => {
-      const isActive = timer !== undefined;
-      end();
-      try {
-        return await work();
-      } finally {
-        if (isActive) {
-          start();
-        }
-      }
-    },
-    end,
-  };
+    this.hide();
+    stderr.write(`${cutToWidth(this.#doing, { ...style, width })}${waited}`);
+    this.#isShown = true;
+  }
+
+  /** Erases the line; it comes back within a second. */
+  public hide(): void {
+    if (this.#isShown) {
+      cursorTo(process.stderr, 0);
+      clearLine(process.stderr, 0);
+      this.#isShown = false;
+    }
+  }
+
+  /** Erases the line while somebody else uses the terminal. */
+  public async aside<T>(work: () => Promise<T>): Promise<T> {
+    this.hide();
+    this.#isAside = true;
+    return await work().finally(() => {
+      this.#isAside = false;
+    });
+  }
+
+  public end(): void {
+    this.hide();
+    clearInterval(this.#timer);
+  }
 }
 
 type WriteText = (
@@ -238,9 +235,7 @@ let undiverted: typeof process.stdout.write | undefined;
 let reservations = 0;
 
 const writeToStdout: WriteText = (text, done) =>
-  undiverted === undefined
-    ? process.stdout.write(text, done)
-    : Reflect.apply(undiverted, process.stdout, [text, done]);
+  Reflect.apply(undiverted ?? ignore, process.stdout, [text, done]);
 
 /** @returns Ends the reservation; with several tasks, the last call does. */
 function reserveStdout(beforeOthers: () => void): () => void {
@@ -267,47 +262,18 @@ function reserveStdout(beforeOthers: () => void): () => void {
 /** Time for the terminal to deliver what was typed before a question, in milliseconds. */
 const DRAIN_MS = 50;
 
-/** Ctrl-C and Ctrl-D, as a terminal in raw mode delivers them. */
-const ENDS = ["\u0003", "\u0004"];
-
-/** Asks on stderr. Only `y` and `yes` are a yes: anything else is a no. */
-async function confirm(question: string): Promise<boolean> {
-  const { stdin, stderr } = process;
-  if (await drain()) {
-    stdin.setRawMode(false);
-    return false;
-  }
-  const style = createStyle(stderr);
-  const reader = createInterface({ input: stdin, output: stderr });
-  const answer = await new Promise<string>((resolve) => {
-    // Ctrl-C, Ctrl-D and a closed input count as no.
-    reader.once("SIGINT", () => {
-      reader.close();
-    });
-    reader.once("close", () => {
-      resolve("");
-    });
-    reader.question(`${style.title(question)} ${style.dim("(y/N)")} `, resolve);
-  });
-  reader.close();
-  if (answer === "") {
-    // The cursor stands behind the question after Ctrl-C.
-    stderr.write("\n");
-  }
-  return ["y", "yes"].includes(answer.trim().toLowerCase());
-}
+const CTRL_C = "\u0003";
+const CTRL_D = "\u0004";
 
 /**
- * Discards what was typed before the question is shown. Leaves the terminal in raw mode.
- *
- * @returns True if it was Ctrl-C or Ctrl-D.
+ * Discards what was typed before the question. Ctrl-C and Ctrl-D, before and after it, are
+ * no answer; Hardhat's own question would wait for one for ever.
  */
-async function drain(): Promise<boolean> {
-  const { stdin } = process;
-  let isEnded = false;
-  const discard = (typed: Buffer | string): void => {
-    const text = String(typed);
-    isEnded ||= ENDS.some((key) => text.includes(key));
+async function askNow(question: () => Promise<string>): Promise<string> {
+  const { stdin, stderr } = process;
+  let typedAhead = "";
+  const discard = (keys: unknown): void => {
+    typedAhead += String(keys);
   };
   stdin.on("data", discard);
   // Else the terminal keeps back a line that is not complete.
@@ -315,8 +281,21 @@ async function drain(): Promise<boolean> {
   stdin.resume();
   await sleep(DRAIN_MS);
   stdin.pause();
+  stdin.setRawMode(false);
   stdin.off("data", discard);
-  return isEnded;
+  if (typedAhead.includes(CTRL_C) || typedAhead.includes(CTRL_D)) {
+    return "";
+  }
+  // Whoever asks lets go of stdin after an answer, too, which is handed on before this.
+  const closed = once(stdin, "pause").then(
+    async () => await setImmediate("\n"),
+  );
+  const answer = await Promise.race([question(), closed]);
+  if (answer === "\n") {
+    // The cursor stands behind the question.
+    stderr.write("\n");
+  }
+  return answer;
 }
 
 function ignore(): void {

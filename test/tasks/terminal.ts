@@ -4,7 +4,7 @@ import { setTimeout } from "node:timers/promises";
 import { stripVTControlCharacters } from "node:util";
 
 import { expect } from "chai";
-import type { HookManager } from "hardhat/types/hooks";
+import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import { withTerminal } from "../../tasks/terminal.js";
 import type { Terminal } from "../../tasks/terminal.js";
@@ -16,10 +16,10 @@ import type { TerminalOptions } from "../helpers/terminal.js";
 
 describe("the terminal of a task", () => {
   const { env } = process;
-  let hooks: HookManager;
+  let hre: HardhatRuntimeEnvironment;
   beforeEach(async () => {
     process.env = { ...env, TERM: "xterm" };
-    ({ hooks } = await createTestHre());
+    hre = await createTestHre();
   });
   afterEach(() => {
     process.env = env;
@@ -37,12 +37,19 @@ describe("the terminal of a task", () => {
       written += text;
       return true;
     };
-    const restore = replace(process.stderr, { isTTY, columns, write });
+    const restores = [
+      replace(process.stdin, { isTTY }),
+      replace(process.stderr, { isTTY, columns, write }),
+    ];
     return await work(() => {
       const text = written;
       written = "";
       return stripVTControlCharacters(text.replaceAll("\u001b[2K", "⌫"));
-    }).finally(restore);
+    }).finally(() => {
+      restores.forEach((restore) => {
+        restore();
+      });
+    });
   };
   /** Shows a line on a terminal, and returns what is written once something else happens. */
   const afterLine = async (
@@ -51,7 +58,7 @@ describe("the terminal of a task", () => {
   ): Promise<string> =>
     await onTerminal(
       async (latest) =>
-        await withTerminal(hooks, async (terminal) => {
+        await withTerminal(hre, async (terminal) => {
           terminal.progress("Waiting for live");
           expect(latest()).to.equal("Waiting for live…");
           const seen: unknown = await act(terminal, latest);
@@ -66,7 +73,7 @@ describe("the terminal of a task", () => {
     "requestSecretInput",
   ] as const;
   const interrupt = async (hook: (typeof hookNames)[number]): Promise<void> => {
-    await hooks.runHandlerChain(
+    await hre.hooks.runHandlerChain(
       "userInterruptions",
       hook,
       ["a plugin", "told"],
@@ -130,7 +137,7 @@ describe("the terminal of a task", () => {
     it(`the line is not shown on ${name}`, async () => {
       process.env["TERM"] = term;
       const work = async (latest: () => string): Promise<string> => {
-        await withTerminal(hooks, async ({ progress, err }) => {
+        await withTerminal(hre, async ({ progress, err }) => {
           progress("Waiting for live");
           await err.write("told\n");
         });
@@ -157,7 +164,7 @@ describe("the terminal of a task", () => {
       };
       const restore = replace(process[`std${to}`], { write });
       const written = await withTerminal(
-        hooks,
+        hre,
         async (terminal) => await terminal[to].write("text"),
       )
         .catch((error: unknown) => String(error))
@@ -178,7 +185,7 @@ describe("the terminal of a task", () => {
       return false;
     };
     const restore = replace(process.stdout, { write });
-    await withTerminal(hooks, async ({ out }) => {
+    await withTerminal(hre, async ({ out }) => {
       await out.write("first");
       events.push("next");
     }).finally(restore);
@@ -186,28 +193,24 @@ describe("the terminal of a task", () => {
   });
 
   it("a stream that fails does not end the process", async () => {
-    await withTerminal(hooks, async () => await Promise.resolve());
+    await withTerminal(hre, async () => await Promise.resolve());
     for (const stream of [process.stdout, process.stderr]) {
       expect(stream.emit("error", new Error("closed"))).to.equal(true);
     }
   });
 
-  for (const handlers of [0, 1]) {
-    it(`a task that is process 1 ends on a signal by one handler, of which a script had ${handlers}, and leaves no other`, async () => {
-      const own = (): void => undefined;
-      const signals = handlers === 1 ? ["SIGTERM"] : [];
-      const restore = replace(process, { pid: 1 });
-      signals.forEach((signal) => process.on(signal, own));
-      const during = await withTerminal(
-        hooks,
+  it("a task that is process 1 ends on a signal by one handler, which the next task shares", async () => {
+    const restore = replace(process, { pid: 1 });
+    const count = async (): Promise<number> =>
+      await withTerminal(
+        hre,
         async () => await Promise.resolve(process.listenerCount("SIGTERM")),
       );
-      const after = process.listenerCount("SIGTERM");
-      process.off("SIGTERM", own);
-      restore();
-      expect([during, after]).to.deep.equal([1, handlers]);
-    });
-  }
+    const counts = [await count(), await count()];
+    process.removeAllListeners("SIGTERM");
+    restore();
+    expect(counts).to.deep.equal([1, 1]);
+  });
 
   it("tasks that run at once keep stdout for their own output, until the last one ends", async () => {
     const written: string[] = [];
@@ -222,8 +225,8 @@ describe("the terminal of a task", () => {
       replace(process.stdout, keepAs("out")),
       replace(process.stderr, keepAs("err")),
     ];
-    await withTerminal(hooks, async ({ out }) => {
-      await withTerminal(hooks, async (inner) => {
+    await withTerminal(hre, async ({ out }) => {
+      await withTerminal(hre, async (inner) => {
         await inner.out.write("first");
       });
       process.stdout.write("of others");
@@ -239,26 +242,39 @@ describe("the terminal of a task", () => {
     ]);
   });
 
-  for (const [name, ...typed] of [
-    ["Ctrl-C", "\u0003", "y\r"],
-    ["Ctrl-D", "\u0004"],
+  for (const [title, expected, ...typed] of [
+    ["with no if Ctrl-C was typed before it", false, "\u0003", "y\r"],
+    ["with no if Ctrl-D was typed before it", false, "\u0004"],
+    ["by a plugin that asks in place of Hardhat", true, "no\r"],
   ] as const) {
-    it(`a question is answered with no if ${name} was typed before it, and leaves stdin as it was`, async () => {
+    it(`a question is answered ${title}, and leaves stdin as it was`, async () => {
       const { stdin } = process;
       const modes: boolean[] = [];
-      const restore = replace(stdin, {
-        isTTY: true,
-        setRawMode: (isRaw: boolean) => modes.push(isRaw),
-        resume: () => typed.forEach((keys) => stdin.emit("data", keys)),
-        pause: () => stdin,
+      const asked: string[] = [];
+      hre.hooks.registerHandlers("userInterruptions", {
+        requestInput: async (_context, from, text) => {
+          asked.push(`${from}: ${text}`);
+          return await Promise.resolve(" YES ");
+        },
       });
       const listeners = stdin.listenerCount("data");
-      const answer = await onTerminal(
-        async () =>
-          await withTerminal(hooks, async ({ ask }) => await ask?.("Settle?")),
-      ).finally(restore);
-      expect([answer, ...modes]).to.deep.equal([false, true, false]);
+      const answer = await onTerminal(async () => {
+        const restore = replace(stdin, {
+          isTTY: true,
+          setRawMode: (isRaw: boolean) => modes.push(isRaw),
+          resume: () => typed.forEach((keys) => stdin.emit("data", keys)),
+          pause: () => stdin,
+        });
+        return await withTerminal(
+          hre,
+          async ({ ask }) => await ask?.("Settle?"),
+        ).finally(restore);
+      });
+      expect([answer, ...modes]).to.deep.equal([expected, true, false]);
       expect(stdin.listenerCount("data")).to.equal(listeners);
+      expect(asked).to.deep.equal(
+        expected ? ["hardhat-vault: Settle? (y/N)"] : [],
+      );
     });
   }
 
@@ -274,7 +290,7 @@ describe("the terminal of a task", () => {
         replace(process.stderr, { isTTY: stderr }),
       ];
       const found = await withTerminal(
-        hooks,
+        hre,
         async ({ ask, out }) =>
           await Promise.resolve([ask !== undefined, out.isTTY]),
       );
