@@ -5,4 +5,6 @@ import vault from "hardhat-vault";
 export default defineConfig({
   plugins: [hardhatToolboxMochaEthers, vault],
   solidity: { version: "0.8.28" },
+  // The default, 256 runs of 500 calls, takes invariants most of a minute.
+  test: { solidity: { invariant: { runs: 16, depth: 50 } } },
 });

@@ -32,12 +32,14 @@ describe("documents", () => {
     ).to.have.members([
       // Here.
       "docs/getting-started.md: json",
+      // A picture on the repository's pages.
+      "docs/how-a-settlement-works.md: mermaid",
       "docs/protocol.md: json",
       "docs/protocol.md: text",
       // Lines of cron that shell.ts runs.
       ...["docs/monitoring.md: ", "docs/monitoring.md: "],
-      // Used by the consumer that runs Foundry, and the profile that it needs.
-      ...["docs/solidity-tests.md: text", "docs/solidity-tests.md: toml"],
+      // Used by the consumer that runs Foundry.
+      "docs/solidity-tests.md: text",
     ]);
     const codeOf = (name: string, language: string): string =>
       others.find(
