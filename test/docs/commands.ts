@@ -32,8 +32,10 @@ describe("the commands of the pages", () => {
     const { addresses } = await vault.deployMocks({
       scenario: "expired-round",
     });
-    request = async (method, ...params) =>
-      await provider.request({ method, params });
+    request = async (method, ...params) => {
+      const answer: unknown = await provider.request({ method, params });
+      return answer;
+    };
     // So that a block is final.
     await request("anvil_mine", "0x50");
     const network = {
