@@ -61,8 +61,8 @@ export type {
   ForkConnection,
   ForkedBlock,
   ForkOptions,
+  WarmCall,
 } from "./simulation/fork.js";
-export type { WarmCall } from "./simulation/warm.js";
 export type {
   HttpEngine,
   SimulateSettleAllOptions,

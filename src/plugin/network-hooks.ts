@@ -3,13 +3,11 @@ import type { ChainType, NetworkConnection } from "hardhat/types/network";
 import type { JsonRpcRequest, JsonRpcResponse } from "hardhat/types/providers";
 
 import { vaultError } from "../errors.js";
-import { FORK_NETWORK } from "../host.js";
 import { HardhatVault } from "./hardhat-vault.js";
 import { redactorFor } from "./network-secrets.js";
 
 export default async (): Promise<Partial<NetworkHooks>> => ({
   newConnection,
-  closeConnection,
   onRequest,
 });
 
@@ -22,21 +20,6 @@ async function newConnection<ChainTypeT extends ChainType | string>(
   const redactor = await redactorFor(context, connection.networkConfig);
   connection.vault = HardhatVault.forConnection(connection, context, redactor);
   return connection;
-}
-
-async function closeConnection<ChainTypeT extends ChainType | string>(
-  context: HookContext,
-  connection: NetworkConnection<ChainTypeT>,
-  next: (
-    nextContext: HookContext,
-    nextConnection: NetworkConnection<ChainTypeT>,
-  ) => Promise<void>,
-): Promise<void> {
-  await next(context, connection);
-  if (connection.networkName === FORK_NETWORK) {
-    const { closeForkServer } = await import("../simulation/fork-server.js");
-    await closeForkServer(connection);
-  }
 }
 
 /**

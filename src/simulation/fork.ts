@@ -1,31 +1,40 @@
+import { bytesToHexString } from "@nomicfoundation/hardhat-utils/hex";
 import { AsyncMutex } from "@nomicfoundation/hardhat-utils/synchronization";
+import { ZeroAddress, isHexString } from "ethers";
 import type {
-  ChainDescriptorsConfig,
   NetworkConfig,
   NetworkConfigOverride,
 } from "hardhat/types/config";
 import type { ChainType, NetworkConnection } from "hardhat/types/network";
 
-import { checkOptions, option } from "../client/options.js";
-import type { OptionsOf } from "../client/options.js";
 import type { AddressResolver } from "../client/addresses.js";
 import { absentContract } from "../client/failed-reading.js";
-import { givenInput, withAddress } from "../client/inputs.js";
-import type { BlockTag } from "../client/inputs.js";
-import { assertInvariant, vaultError } from "../errors.js";
+import {
+  checksumAddress,
+  describeInput,
+  givenInput,
+  parseAccount,
+  parseAddress,
+  withAddress,
+} from "../client/inputs.js";
+import type { AccountLike, BlockTag } from "../client/inputs.js";
+import { checkOptions, option } from "../client/options.js";
+import type { OptionsOf } from "../client/options.js";
+import { assertInvariant, invalidArgument, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
+import { findRoute, settlementCall } from "../guard/call.js";
+import type { SettlementRoute } from "../guard/call.js";
+import { FORK_NETWORK } from "../host.js";
 import type { UpstreamAddresses, VaultHost } from "../host.js";
 import { contractRoleNames } from "../protocol/index.js";
 import type { Block } from "../rpc/blocks.js";
-import type { Eip1193Provider } from "../rpc/eip1193.js";
+import type { CallRequest } from "../rpc/calls.js";
 import { classify, toRpcError } from "../rpc/errors.js";
-import type { RpcClient } from "../rpc/rpc-client.js";
+import { FORK_REQUESTS, Memo } from "./memo.js";
+import type { WarmPlan } from "./memo.js";
 import { readUpstreamBlock } from "./next-block.js";
-import { FORK_NETWORK } from "../host.js";
-import { FORK_REQUESTS, ForkServer, bindForkServer } from "./fork-server.js";
-import type { Memo } from "./memo.js";
-import { parseWarmCall, planForFork, warm } from "./warm.js";
-import type { WarmCall, WarmPlan } from "./warm.js";
+import { findContracts, makeWatchList } from "./watch-list.js";
+import type { Watched } from "./engines/engine.js";
 
 /** Connection to an in-process fork. */
 export type ForkConnection = NetworkConnection<ChainType | string>;
@@ -46,6 +55,15 @@ export const forkedBlockOptions = {
 /** Block and rules that a fork begins with. */
 export interface ForkedBlock extends OptionsOf<typeof forkedBlockOptions> {}
 
+/** A call whose state a fork fetches beforehand. Nothing is executed on the fork. */
+export interface WarmCall {
+  readonly to: string;
+  /** Call data, 0x hex. */
+  readonly data: string;
+  /** Default: the sender of reads. */
+  readonly from?: AccountLike | undefined;
+}
+
 const forkOptions = {
   ...forkedBlockOptions,
   /**
@@ -58,7 +76,159 @@ const forkOptions = {
 /** Options of `fork()`. */
 export interface ForkOptions extends OptionsOf<typeof forkOptions> {}
 
-export interface ForkPlan {
+/** @see HardhatVault.fork */
+export async function fork(
+  vault: VaultHost,
+  options: ForkOptions,
+): Promise<ForkConnection> {
+  checkOptions("fork()", options, forkOptions);
+  const { blockNumber, hardfork, warm = [] } = options;
+  const { instances } = requireHttp(vault).vault;
+  requireForkNetwork(vault);
+  const calls = (await Promise.all(warm.map(withAddress))).map((call) =>
+    parseWarmCall(vault, call),
+  );
+  const [block, own, ...others] = await Promise.all([
+    readUpstreamBlock(vault, blockNumber),
+    copyOf(vault),
+    ...Object.keys(instances).map(async (name) => ({
+      name,
+      ...(await copyOf(vault.instance(name))),
+    })),
+  ]);
+  const { connection } = await openFork(vault, {
+    block,
+    hardfork,
+    warmed: planForFork(vault, block.number, calls),
+    upstream: (instance) =>
+      instance === undefined
+        ? own.addresses
+        : others.find(({ name }) => name === instance)?.addresses,
+    settings: {
+      vault: {
+        ...own.settings,
+        instances: Object.fromEntries(
+          others.map(({ name, settings }) => [
+            name,
+            // Without a guard of its own it would inherit the network's.
+            { ...settings, guard: settings.guard ?? false },
+          ]),
+        ),
+      },
+    },
+  });
+  return connection;
+}
+
+/** Looks up all addresses now: the vault may be closed before its fork. */
+async function copyOf(vault: VaultHost) {
+  const [guard, ...located] = await Promise.all([
+    vault.guardAddress(),
+    ...contractRoleNames.map(
+      async (role) => await vault.addressOf(role).catch(absentContract),
+    ),
+  ]);
+  const addresses: AddressResolver = async (role) => {
+    const found = located[contractRoleNames.indexOf(role)];
+    assertInvariant(found !== undefined, `${role} was not resolved`);
+    if (!("error" in found)) {
+      return await Promise.resolve(found);
+    }
+    const { path: setting, hint } = found.error.details;
+    return { path: String(setting), hint: String(hint) };
+  };
+  return { addresses, settings: { ...vault.settings, guard: guard?.address } };
+}
+
+/** @throws VaultError VAULT_INVALID_ADDRESS, VAULT_INVALID_ARGUMENT */
+function parseWarmCall(
+  vault: VaultHost,
+  { to, data, from }: WarmCall,
+): CallRequest {
+  if (!isHexString(data, true)) {
+    throw invalidArgument("warm", `${describeInput(data)} is not 0x hex data`);
+  }
+  return {
+    data,
+    to: parseAddress(to, "warm.to"),
+    from:
+      from === undefined
+        ? vault.readContext({}).from
+        : parseAccount(from, "warm.from"),
+  };
+}
+
+/** Hardhat's own, which it gives a fork: to derive them takes longer than all else here. */
+const hardhatsAccounts: readonly string[] = [
+  "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+  "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
+  "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC",
+  "0x90F79bf6EB2c4f870365E785982E1f101E93b906",
+  "0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65",
+  "0x9965507D1a55bcC2695C58ba16FB37d819B0A4dc",
+  "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+  "0x14dC79964da2C08b23698B3D3cc7Ca32193d9955",
+  "0x23618e81E3f5cdF7f54C3d65f7FBc0aBf5B21E8f",
+  "0xa0Ee7A142d267C1f36714E4a8F75612F20a79720",
+  "0xBcd4042DE499D14e55001CcbB24a551F3b954096",
+  "0x71bE63f3384f5fb98995898A86B02Fb2426c5788",
+  "0xFABB0ac9d68B0B445fB7357272Ff202C5651694a",
+  "0x1CBd3b2770909D4e10f157cABC84C7264073C9Ec",
+  "0xdF3e18d64BC6A983f673Ab319CCaE4f1a57C7097",
+  "0xcd3B766CCdd6AE721141F452C550Ca635964ce71",
+  "0x2546BcD3c84621e976D8185a91A922aE77ECEc30",
+  "0xbDA5747bFD65F08deb54cb465eB87D40e51B197E",
+  "0xdD2FD4581271e230360230F9337D5c0430Bf44C0",
+  "0x8626f6940E2eb28930eFb4CeF49B2d1F2C9C1199",
+];
+
+/** Plans for a snapshot, a settlement, and the calls of the caller. */
+async function planForFork(
+  vault: VaultHost,
+  block: number,
+  more: readonly CallRequest[],
+): Promise<WarmPlan> {
+  const { from = hardhatsAccounts[0] ?? "" } = vault.connection.networkConfig;
+  const sender = checksumAddress(from);
+  const contracts = await findContracts(vault);
+  const watched = makeWatchList(vault.networkName, contracts, sender, {});
+  const route = contracts.some(({ role }) => role === "vault")
+    ? await findRoute(vault, sender, block)
+    : undefined;
+  const { calls, accounts } = planFor(vault, watched, route);
+  return {
+    calls: [...calls, ...more],
+    accounts: [...accounts, ...hardhatsAccounts],
+  };
+}
+
+/** The lens asks it for the number of the block, on any chain. */
+const ARB_SYS = "0x0000000000000000000000000000000000000064";
+
+export function planFor(
+  vault: VaultHost,
+  { accounts, reads }: Watched,
+  route: SettlementRoute | undefined,
+): WarmPlan {
+  const { from } = vault.readContext({});
+  const { coinbase } = requireForkNetwork(vault);
+  return {
+    calls: [
+      // Of the lens, only the simulator has the code.
+      ...reads.map(({ target: to, data }) => ({ from, to, data })),
+      ...(route === undefined ? [] : [settlementCall(route)]),
+    ],
+    accounts: [
+      ...accounts,
+      from,
+      ZeroAddress,
+      ARB_SYS,
+      bytesToHexString(coinbase),
+    ],
+  };
+}
+
+interface ForkPlan {
   readonly block: Block;
   readonly hardfork: string | undefined;
   /** Ends the requests to the node, and with them the making of the fork. */
@@ -74,92 +244,23 @@ export interface ForkPlan {
 /** Simulator's newest hardfork of an OP chain. */
 const OP_HARDFORK = "isthmus";
 
-/** @see HardhatVault.fork */
-export async function fork(
-  vault: VaultHost,
-  options: ForkOptions,
-): Promise<ForkConnection> {
-  checkOptions("fork()", options, forkOptions);
-  const { blockNumber, hardfork, warm: more = [] } = options;
-  requireHttp(vault);
-  const { coinbase } = requireForkNetwork(vault);
-  const calls = (await Promise.all(more.map(withAddress))).map(parseWarmCall);
-  const names = Object.keys(vault.connection.networkConfig.vault.instances);
-  const [block, own, others] = await Promise.all([
-    readUpstreamBlock(vault, blockNumber),
-    copyOf(vault),
-    Promise.all(
-      names.map(
-        async (name) => [name, await copyOf(vault.instance(name))] as const,
-      ),
-    ),
-  ]);
-  const instances = new Map(others);
-  const { connection } = await createFork(vault, {
-    block,
-    hardfork,
-    warmed: planForFork(vault, coinbase, block.number, calls),
-    upstream: (name) =>
-      (name === undefined ? own : instances.get(name))?.addresses,
-    settings: {
-      vault: {
-        ...own.settings,
-        instances: Object.fromEntries(
-          [...instances].map(([name, one]) => [
-            name,
-            // Without a guard of its own it would inherit the network's.
-            { ...one.settings, guard: one.settings.guard ?? false },
-          ]),
-        ),
-      },
-    },
-  });
-  return connection;
-}
-
-/** Looks up all addresses now: the vault may be closed before its fork. */
-async function copyOf(vault: VaultHost) {
-  const found = new Map(
-    contractRoleNames.map((role) => [
-      role,
-      vault.addressOf(role).catch(absentContract),
-    ]),
-  );
-  const [guard] = await Promise.all([
-    vault.guardAddress(),
-    Promise.allSettled(found.values()),
-  ]);
-  const addresses: AddressResolver = async (role) => {
-    const address = await found.get(role);
-    assertInvariant(address !== undefined, `${role} was not resolved`);
-    if (!("error" in address)) {
-      return address;
-    }
-    const { path: setting, hint } = address.error.details;
-    return { path: String(setting), hint: String(hint) };
-  };
-  return { addresses, settings: { ...vault.settings, guard: guard?.address } };
-}
-
 /**
  * Makes a fork, binds its vault to the upstream's addresses, and begins to warm it.
  *
  * @throws VaultError
  */
-export async function createFork(
+export async function openFork(
   vault: VaultHost,
   { block, hardfork, signal, warmed, upstream, settings }: ForkPlan,
 ): Promise<{ readonly connection: ForkConnection; readonly memo: Memo }> {
-  // Nothing waits for it before the fork is made.
-  warmed.catch(() => undefined);
-  const { context, connection } = vault;
+  const { context, connection, networkName: network, rpc } = vault;
+  const { redactor } = rpc;
   const config = requireHttp(vault);
-  const own = requireForkNetwork(vault);
-  const { number, hash, gasLimit: blockGasLimit } = block;
+  const { number, hash } = block;
   assertInvariant(hash !== undefined, "a block to fork without a hash");
-  const server = await ForkServer.open({
-    network: vault.networkName,
-    redactor: vault.rpc.redactor,
+  const memo = await Memo.open({
+    network,
+    redactor,
     url: await config.url.getUrl(),
     headers: config.httpHeaders,
     timeout: config.timeout,
@@ -167,98 +268,96 @@ export async function createFork(
     hash,
     signal,
   });
-  const { memo } = server;
-  // A failure here comes again when the value is needed.
-  memo.warming = warmed
-    .then(async (plan) => {
-      await warm(memo, number, plan);
-    })
-    .catch(() => undefined);
+  memo.warm(warmed);
   try {
     const chainId = await memo.begin();
+    const chainType =
+      connection.chainType === "l1" || connection.chainType === "op"
+        ? connection.chainType
+        : "generic";
+    const newest =
+      chainType === "op" ? OP_HARDFORK : requireForkNetwork(vault).hardfork;
     const override = {
       ...settings,
-      blockGasLimit,
+      blockGasLimit: block.gasLimit,
       chainId,
       forking: {
         enabled: true,
-        url: server.url,
+        url: memo.url,
         blockNumber: BigInt(number),
         // Hardhat drops it; the plugin's own hook does not.
-        cacheDir: server.folder,
+        cacheDir: memo.folder,
       },
       ...(config.from !== undefined && { from: config.from }),
       ...(hardfork !== undefined && { hardfork }),
       mining: { auto: true, interval: 0 },
     };
-    const chainType: ChainType =
-      connection.chainType === "l1" || connection.chainType === "op"
-        ? connection.chainType
-        : "generic";
-    const newest = chainType === "op" ? OP_HARDFORK : own.hardfork;
-    const forked = await withHardforkHistory(
-      context.config.chainDescriptors,
+    const forked = await prepared(
+      vault,
       { chainId, chainType, hardfork: hardfork ?? newest },
       async () =>
-        await withoutProxy(
-          async () =>
-            await context.network.create<ChainType | string>({
-              network: FORK_NETWORK,
-              chainType,
-              override,
-            }),
-        ),
+        await context.network.create<ChainType | string>({
+          network: FORK_NETWORK,
+          chainType,
+          override,
+        }),
     );
     const { networkConfig } = forked;
     // Checked before anything is sent: another network could be the live chain.
     assertInvariant(
       networkConfig.type === "edr-simulated" &&
         networkConfig.forking?.enabled === true &&
-        (await networkConfig.forking.url.getUrl()) === server.url,
+        (await networkConfig.forking.url.getUrl()) === memo.url,
       "what should be a fork in process is another network",
     );
-    bindForkServer(forked, server);
-    vault.adoptFork(forked, endingWith(memo, forked), upstream);
-    return { connection: forked, memo };
-  } catch (error) {
-    const { failure } = server;
-    await server.close();
-    throw (
-      invalidHardfork(error, hardfork) ??
-      toForkError(failure ?? error, vault.rpc)
-    );
-  }
-}
-
-/** The fork's provider; after the fork's end, its failures are the reason of that. */
-function endingWith(memo: Memo, { provider }: ForkConnection): Eip1193Provider {
-  return {
-    request: async (args): Promise<unknown> =>
-      await provider.request(args).catch((error: unknown) => {
+    memo.closeWith(forked);
+    const request = async (
+      ...asked: Parameters<typeof forked.provider.request>
+    ): Promise<unknown> =>
+      await forked.provider.request(...asked).catch((error: unknown) => {
+        // After the fork's end, its failures are the reason of that. A contract can still
+        // revert on what the fork has read.
         const { ended } = memo;
-        // A contract can still revert on what the fork has read.
         throw ended === undefined || classify(error).kind === "reverted"
           ? error
           : ended;
-      }),
-  };
+      });
+    vault.adoptFork(forked, { request }, upstream);
+    return { connection: forked, memo };
+  } catch (error) {
+    await memo.close();
+    throw (
+      invalidHardfork(error, hardfork) ??
+      toRpcError(memo.failure ?? error, FORK_REQUESTS, {
+        network: rpc.network,
+        redactor,
+        isBehindHardhat: true,
+      })
+    );
+  }
 }
 
 const oneAtATime = new AsyncMutex();
 
 /**
- * Creates a fork while its chain has a hardfork history, if only of one hardfork from
- * block 0 on. Without it, the simulator refuses to execute ("No known hardfork").
+ * Creates a fork with what the simulator reads meanwhile, and puts that back:
+ *
+ * - a hardfork history of its chain, if only of one hardfork from block 0 on. Without it, the
+ *   simulator refuses to execute ("No known hardfork").
+ * - no proxy for this machine: it would send the requests for a loopback address there.
  */
-async function withHardforkHistory<T>(
-  descriptors: ChainDescriptorsConfig,
+async function prepared<T>(
+  { context }: VaultHost,
   chain: { chainId: number; chainType: ChainType; hardfork: string },
   create: () => Promise<T>,
 ): Promise<T> {
   return await oneAtATime.exclusiveRun(async () => {
+    const { chainDescriptors } = context.config;
     const chainId = BigInt(chain.chainId);
-    const own = descriptors.get(chainId);
-    descriptors.set(chainId, {
+    const own = chainDescriptors.get(chainId);
+    const { env } = process;
+    const { NO_PROXY, no_proxy } = env;
+    chainDescriptors.set(chainId, {
       name: own?.name ?? `chain ${chain.chainId}`,
       blockExplorers: own?.blockExplorers ?? {},
       // The simulator ignores a descriptor of another chain type.
@@ -266,43 +365,23 @@ async function withHardforkHistory<T>(
       hardforkHistory:
         own?.hardforkHistory ?? new Map([[chain.hardfork, { blockNumber: 0 }]]),
     });
+    // The first that is set counts.
+    env["NO_PROXY"] = `${NO_PROXY ?? no_proxy ?? ""},127.0.0.1`;
     try {
       return await create();
     } finally {
       if (own === undefined) {
-        descriptors.delete(chainId);
+        chainDescriptors.delete(chainId);
       } else {
-        descriptors.set(chainId, own);
+        chainDescriptors.set(chainId, own);
+      }
+      if (NO_PROXY === undefined) {
+        delete env["NO_PROXY"];
+      } else {
+        env["NO_PROXY"] = NO_PROXY;
       }
     }
   });
-}
-
-const proxies = ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
-
-/**
- * Runs a task while a proxy of the environment does not apply to this machine. Hardhat's
- * simulator reads the variables when it makes a fork, and would send the requests for a
- * loopback address to the proxy. Do not run it twice at the same time.
- */
-async function withoutProxy<T>(task: () => Promise<T>): Promise<T> {
-  const { env } = process;
-  if (!proxies.some((name) => (env[name] ?? "") !== "")) {
-    return await task();
-  }
-  const { NO_PROXY, no_proxy } = env;
-  // The first that is set counts.
-  const excluded = NO_PROXY ?? no_proxy ?? "";
-  env["NO_PROXY"] = excluded === "" ? "127.0.0.1" : `${excluded},127.0.0.1`;
-  try {
-    return await task();
-  } finally {
-    if (NO_PROXY === undefined) {
-      delete env["NO_PROXY"];
-    } else {
-      env["NO_PROXY"] = NO_PROXY;
-    }
-  }
 }
 
 export function requireForkNetwork({
@@ -323,17 +402,6 @@ function requireHttp({
     throw vaultError("VAULT_CANNOT_FORK_IN_PROCESS", { network });
   }
   return networkConfig;
-}
-
-function toForkError(
-  error: unknown,
-  { network, redactor }: RpcClient,
-): VaultError {
-  return toRpcError(error, FORK_REQUESTS, {
-    network,
-    redactor,
-    isBehindHardhat: true,
-  });
 }
 
 /** @returns Undefined if Hardhat refused something else than the hardfork. */

@@ -1,21 +1,40 @@
-import { ZeroAddress, isHexString, toQuantity } from "ethers";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { IncomingMessage, Server } from "node:http";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { text } from "node:stream/consumers";
 
-import { fallbackTo, vaultError } from "../errors.js";
+import { isAddress, isHexString, toQuantity } from "ethers";
+
+import {
+  assertInvariant,
+  fallbackTo,
+  hasErrorCode,
+  vaultError,
+} from "../errors.js";
 import type { VaultError } from "../errors.js";
 import { asRecord, listOf } from "../json.js";
 import type { Redactor } from "../redact.js";
 import { BLOCK_METHOD } from "../rpc/block-id.js";
+import type { CallRequest } from "../rpc/calls.js";
 import { CHAIN_METHOD, parseChainId } from "../rpc/chain.js";
+import { toRpcError } from "../rpc/errors.js";
 import { HttpTransport } from "../rpc/http-transport.js";
 import type { HttpSettings } from "../rpc/http-transport.js";
 import {
   isReorganised,
+  readOnBranch,
   requestAt,
   requireSameBranch,
 } from "../rpc/pinned-block.js";
 import { fewRetries } from "../rpc/retry.js";
-import type { RetryPolicy } from "../rpc/retry.js";
 import { BATCH, KnownNode, RpcClient } from "../rpc/rpc-client.js";
+
+/** Name of a fork's own requests in error texts. */
+export const FORK_REQUESTS = "the requests of a fork";
 
 export interface UpstreamCall {
   readonly method: string;
@@ -34,11 +53,16 @@ export interface Upstream extends HttpSettings {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** State to fetch before it is needed. */
+export interface WarmPlan {
+  /** Each is made on the state of the block. */
+  readonly calls: readonly CallRequest[];
+  /** Accounts that are read without a call. */
+  readonly accounts: readonly string[];
+}
+
 /** Most nodes take as many calls in one batch. */
 const BATCH_SIZE = 100;
-
-/** In time for a node that takes five requests a second. */
-const batchRetries: RetryPolicy = { rateLimited: 6, transient: 3 };
 
 /** Methods for state, with the place of the block among the parameters. */
 const stateMethods: Readonly<Record<string, number>> = {
@@ -48,29 +72,46 @@ const stateMethods: Readonly<Record<string, number>> = {
   eth_getStorageAt: 2,
 };
 
-const NETWORK_METHOD = "net_version";
-
 /** Their answers are the same on each branch. */
-const timelessMethods: readonly string[] = [CHAIN_METHOD, NETWORK_METHOD];
+const timelessMethods: readonly string[] = [CHAIN_METHOD, "net_version"];
+
+const SERVER_ERROR = -32_000;
+
+/**
+ * The simulator asks once for each value of a block that is so far below the newest, and
+ * else again in each call: its own limit is 128 on most chains.
+ */
+const DEEP = 1_000;
 
 /**
  * What a fork reads from its node: each value once, and all of one branch of the chain.
  * State of the block is asked for by the block's hash (EIP-1898). After what else is read,
  * and all that a node without hashes answers, the hash at the block's number is compared.
+ *
+ * Hardhat's simulator reads it from a server on loopback.
  */
 export class Memo {
-  readonly #values = new Map<string, unknown>();
-  /** Values on their way. */
-  readonly #asked = new Map<string, Promise<unknown>>();
+  readonly #values = new Map<string, Promise<unknown>>();
   readonly #transport: HttpTransport;
   readonly #rpc: RpcClient;
   readonly #over = new AbortController();
-  #ended: VaultError | undefined;
+  /** Nobody can guess it: other users of this machine must not reach the node. */
+  readonly #path = `/${randomBytes(24).toString("hex")}`;
+  readonly #server: Server;
+  #warming: Promise<void> = Promise.resolve();
+  /** The reason why nothing more is read, if there is one. */
+  public ended: VaultError | undefined;
+  /** The last error of this fork's requests that no node has sent, if there was one. */
+  public failure: unknown;
 
-  /** Reads of state that is not here yet wait for it. It may not reject. */
-  public warming: Promise<void> = Promise.resolve();
-
-  constructor(private readonly upstream: Upstream) {
+  /**
+   * @param folder Empty folder for the simulator, which must have one. Its own is kept by
+   * port, and another fork on that port would read it.
+   */
+  private constructor(
+    private readonly upstream: Upstream,
+    public readonly folder: string,
+  ) {
     const { network, redactor, number, signal } = upstream;
     this.#transport = new HttpTransport(upstream);
     const node = new KnownNode(redactor);
@@ -80,11 +121,38 @@ export class Memo {
       .withOptions({ signal })
       .withOptions({ signal: this.#over.signal })
       .withRetries(fewRetries);
+    this.#server = createServer((request, response) => {
+      this.#respond(request).then(
+        (answer) => {
+          response.statusCode = answer === undefined ? 404 : 200;
+          response.setHeader("content-type", "application/json");
+          response.end(JSON.stringify(answer));
+        },
+        () => response.destroy(),
+      );
+    });
+    // A kept connection must not close while the simulator sends on it.
+    this.#server.keepAliveTimeout = 0;
+    // A fork that nobody closes does not keep the process alive.
+    this.#server.on("connection", (socket) => socket.unref());
+    this.#server.unref();
   }
 
-  /** The reason why nothing more is read, if there is one. */
-  public get ended(): VaultError | undefined {
-    return this.#ended;
+  public static async open(upstream: Upstream): Promise<Memo> {
+    const folder = await mkdtemp(path.join(tmpdir(), "vault-fork-"));
+    const opened = new Memo(upstream, folder);
+    opened.#server.listen(0, "127.0.0.1");
+    await once(opened.#server, "listening");
+    return opened;
+  }
+
+  public get url(): string {
+    const address = this.#server.address();
+    assertInvariant(
+      typeof address === "object" && address !== null,
+      "the server of a closed fork was asked for its address",
+    );
+    return `http://127.0.0.1:${address.port}${this.#path}`;
   }
 
   /**
@@ -94,91 +162,115 @@ export class Memo {
    * @returns The id of the chain.
    */
   public async begin(): Promise<number> {
-    const { network, number } = this.upstream;
-    const at = toQuantity(number);
+    const at = toQuantity(this.upstream.number);
     const block = { method: BLOCK_METHOD, params: [at, true] };
     const chain = { method: CHAIN_METHOD, params: [] };
     await this.fetch([
       block,
       chain,
       { method: BLOCK_METHOD, params: [at, false] },
-      { method: NETWORK_METHOD, params: [] },
+      { method: "net_version", params: [] },
     ]);
     await this.get(block);
-    return parseChainId(network, await this.get(chain));
+    return parseChainId(this.upstream.network, await this.get(chain));
   }
 
-  /** Shows whether the node takes hashes, before there is much to read. */
-  public async probe(): Promise<void> {
-    const { number } = this.upstream;
-    const params = [ZeroAddress, toQuantity(number)];
-    const [answer] = await this.ask([
-      this.#atHash({ method: "eth_getBalance", params }),
+  /** The connection of the fork ends this, too. */
+  public closeWith(connection: { close: () => Promise<void> }): void {
+    const close = connection.close.bind(connection);
+    connection.close = async () => {
+      await close();
+      await this.close();
+    };
+  }
+
+  public async close(): Promise<void> {
+    const { network } = this.upstream;
+    this.ended = vaultError("VAULT_FORK_CLOSED", { network });
+    this.#over.abort(this.ended);
+    this.#server.close();
+    this.#server.closeAllConnections();
+    await Promise.all([
+      this.#transport.close(),
+      // The simulator may still write to it.
+      rm(this.folder, { recursive: true, force: true, maxRetries: 3 }),
     ]);
-    this.#rpc.node.takesHashes ??= answer === undefined ? undefined : true;
   }
 
   /** @throws VaultError VAULT_FORK_REORGED once the chain has replaced the block */
   public async get(call: UpstreamCall): Promise<unknown> {
     const key = keyOf(call);
     if (!this.#values.has(key) && call.method in stateMethods) {
-      await this.warming;
+      await this.#warming;
     }
-    if (!this.#values.has(key)) {
-      const asked = this.#asked.get(key) ?? this.#read(call);
-      this.#asked.set(key, asked);
-      // An error is no value: the next one to need it asks again.
-      const value = await asked.finally(() => this.#asked.delete(key));
-      this.#values.set(key, value);
-    }
-    return this.#values.get(key);
+    const value = this.#values.get(key) ?? this.#read(call);
+    this.#values.set(key, value);
+    // An error is no value: the next one to need it asks again.
+    value.catch(() => this.#values.delete(key));
+    return await value;
   }
 
-  /** Fetches values in few requests. What fails is left to {@link get}. */
+  /**
+   * Fetches values in few requests: state of the block, its header, and what is the same on
+   * each branch. What fails is left to {@link get}.
+   */
   public async fetch(calls: readonly UpstreamCall[]): Promise<void> {
-    const isByHash = this.#rpc.node.takesHashes === true;
-    const results = await this.ask(
-      isByHash ? calls.map((call) => this.#atHash(call)) : calls,
-    );
-    const isProved = calls.every(
-      (call) =>
-        timelessMethods.includes(call.method) ||
-        // A header has the hash itself.
-        (call.method === BLOCK_METHOD && this.#isBlock(call.params[0])) ||
-        (isByHash && this.#placeOfBlock(call) !== undefined),
-    );
-    if (!isProved) {
+    let results = await this.#ask(calls.map((call) => this.#atHash(call)));
+    if (results.every((result) => result === undefined)) {
+      // The node may take no hashes.
+      results = await this.#ask(calls);
       await this.requireSameBranch();
     }
     for (const [index, call] of calls.entries()) {
       const result = results[index];
       if (this.#isValue(call, result)) {
-        this.#values.set(keyOf(call), result);
+        this.#values.set(keyOf(call), Promise.resolve(result));
       }
     }
   }
 
-  /** Asks in batches, else one by one. @returns Undefined for what fails. */
-  public async ask(
-    calls: readonly UpstreamCall[],
-  ): Promise<readonly unknown[]> {
-    const batches = this.#rpc.withRetries(batchRetries);
-    const alone = async ({ method, params }: UpstreamCall): Promise<unknown> =>
-      await this.#rpc.request(method, params).catch(fallbackTo(undefined));
-    const answers: Array<Promise<readonly unknown[]>> = [];
-    for (let start = 0; start < calls.length; start += BATCH_SIZE) {
-      const batch = calls.slice(start, start + BATCH_SIZE);
-      answers.push(
-        batches
-          .request(BATCH, batch)
-          .then(listOf)
-          .catch(fallbackTo(undefined))
-          .then(
-            async (answer) => answer ?? (await Promise.all(batch.map(alone))),
-          ),
+  /**
+   * Fetches what calls read, in two steps: the access lists of the calls, then the values
+   * that they name. Reads of state wait for it, and work without it.
+   */
+  public warm(planning: Promise<WarmPlan>): void {
+    const fill = async (): Promise<void> => {
+      const { calls, accounts } = await planning;
+      const at = toQuantity(this.upstream.number);
+      const method = "eth_createAccessList";
+      const lists = await this.#ask(
+        calls.map((call) => ({ method, params: [call, at] })),
       );
-    }
-    return (await Promise.all(answers)).flat();
+      const known = new Set(
+        [...accounts, ...calls.flatMap(({ from, to }) => [from, to])].map(
+          (address) => address.toLowerCase(),
+        ),
+      );
+      const slots = new Set<string>();
+      for (const list of lists) {
+        for (const entry of listOf(asRecord(list)["accessList"])) {
+          const { address, storageKeys } = asRecord(entry);
+          if (isAddress(address)) {
+            known.add(address.toLowerCase());
+            for (const key of listOf(storageKeys)) {
+              slots.add(`${address.toLowerCase()} ${String(key)}`);
+            }
+          }
+        }
+      }
+      const ofAccounts = [...known].flatMap((address) =>
+        ["eth_getBalance", "eth_getTransactionCount", "eth_getCode"].map(
+          (name) => ({ method: name, params: [address, at] }),
+        ),
+      );
+      const ofStorage = [...slots].map((slot) => ({
+        method: "eth_getStorageAt",
+        params: [...slot.split(" "), at],
+      }));
+      await this.fetch([...ofAccounts, ...ofStorage]);
+    };
+    // A failure here comes again when the value is needed.
+    this.#warming = fill().catch(() => undefined);
   }
 
   /** @throws VaultError VAULT_FORK_REORGED if the chain has replaced the block */
@@ -188,27 +280,45 @@ export class Memo {
     });
   }
 
-  public async close(): Promise<void> {
-    const { network } = this.upstream;
-    this.#ended = vaultError("VAULT_FORK_CLOSED", { network });
-    this.#over.abort(this.#ended);
-    await this.#transport.close();
+  /** Asks in batches, else one by one. @returns Undefined for what fails. */
+  async #ask(calls: readonly UpstreamCall[]): Promise<readonly unknown[]> {
+    // In time for a node that takes five requests a second.
+    const batches = this.#rpc.withRetries({ rateLimited: 6, transient: 3 });
+    const alone = async ({ method, params }: UpstreamCall): Promise<unknown> =>
+      await this.#rpc.request(method, params).catch(fallbackTo(undefined));
+    const answers: Array<Promise<readonly unknown[]>> = [];
+    for (let start = 0; start < calls.length; start += BATCH_SIZE) {
+      const batch = calls.slice(start, start + BATCH_SIZE);
+      const asked = batches.request(BATCH, batch).then(listOf);
+      answers.push(
+        asked
+          .catch(fallbackTo(undefined))
+          .then((all) => all ?? Promise.all(batch.map(alone))),
+      );
+    }
+    return (await Promise.all(answers)).flat();
   }
 
   async #read(call: UpstreamCall): Promise<unknown> {
     const { method, params } = call;
+    const rpc = this.#rpc;
     const place = this.#placeOfBlock(call);
     return await this.#ofBranch(async () => {
-      const rpc = this.#rpc;
-      let isProved = timelessMethods.includes(method);
       const result =
         place === undefined
           ? await rpc.request(method, params)
-          : await requestAt(rpc, this.upstream, async (block) => {
-              isProved = typeof block === "object";
-              return await rpc.request(method, params.with(place, block));
-            });
-      if (!isProved) {
+          : await readOnBranch(
+              rpc,
+              this.upstream,
+              async () =>
+                await requestAt(
+                  rpc,
+                  this.upstream,
+                  async (block) =>
+                    await rpc.request(method, params.with(place, block)),
+                ),
+            );
+      if (place === undefined && !timelessMethods.includes(method)) {
         await requireSameBranch(rpc, this.upstream);
       }
       if (!this.#isValue(call, result)) {
@@ -219,8 +329,8 @@ export class Memo {
   }
 
   async #ofBranch<T>(read: () => Promise<T>): Promise<T> {
-    if (this.#ended !== undefined) {
-      throw this.#ended;
+    if (this.ended !== undefined) {
+      throw this.ended;
     }
     try {
       return await read();
@@ -231,8 +341,8 @@ export class Memo {
       const { network, number: block, hash: expected } = this.upstream;
       const found = String(error.details["found"]);
       const details = { network, block, expected, found };
-      this.#ended ??= vaultError("VAULT_FORK_REORGED", details);
-      throw this.#ended;
+      this.ended ??= vaultError("VAULT_FORK_REORGED", details);
+      throw this.ended;
     }
   }
 
@@ -256,28 +366,60 @@ export class Memo {
     return isHexString(block) && Number(block) === this.upstream.number;
   }
 
-  /** False for another form of value, and for the block of another branch. */
-  #isValue(call: UpstreamCall, result: unknown): boolean {
-    if (call.method === BLOCK_METHOD && this.#isBlock(call.params[0])) {
+  /**
+   * False for another form of value, of which the simulator would take null and `0x` for 0,
+   * and for the block of another branch.
+   */
+  #isValue({ method, params }: UpstreamCall, result: unknown): boolean {
+    if (method === BLOCK_METHOD && this.#isBlock(params[0])) {
       const { hash } = asRecord(result);
       return String(hash).toLowerCase() === this.upstream.hash.toLowerCase();
     }
-    return result !== undefined && (forms[call.method]?.(result) ?? true);
+    return method === "eth_getCode"
+      ? isHexString(result, true)
+      : method in stateMethods || method === CHAIN_METHOD
+        ? isHexString(result) && /^0x.{1,64}$/u.test(result)
+        : result !== undefined;
+  }
+
+  /** @returns Undefined for who does not know the path. */
+  async #respond(request: IncomingMessage): Promise<unknown> {
+    if (request.method !== "POST" || request.url !== this.#path) {
+      return undefined;
+    }
+    const body: unknown = JSON.parse(await text(request));
+    const answer = async (asked: unknown): Promise<object> =>
+      await this.#answer(asked);
+    return Array.isArray(body)
+      ? await Promise.all(body.map(answer))
+      : await answer(body);
+  }
+
+  async #answer(request: unknown): Promise<object> {
+    const { id = null, method, params } = asRecord(request);
+    const call = { method: String(method), params: listOf(params) };
+    try {
+      const result =
+        call.method === "eth_blockNumber"
+          ? toQuantity(this.upstream.number + DEEP)
+          : await this.get(call);
+      return { jsonrpc: "2.0", id, result };
+    } catch (error) {
+      return { jsonrpc: "2.0", id, error: this.#toJson(error) };
+    }
+  }
+
+  /** An error of a node is passed on. */
+  #toJson(error: unknown): object {
+    if (hasErrorCode(error, "VAULT_RPC_ERROR")) {
+      const { rpcCode: code = SERVER_ERROR, problem: message } = error.details;
+      return { code, message };
+    }
+    this.failure = error;
+    const { message } = toRpcError(error, FORK_REQUESTS, this.upstream);
+    return { code: SERVER_ERROR, message };
   }
 }
-
-const isQuantity = (value: unknown): boolean =>
-  typeof value === "string" && /^0x[0-9a-f]{1,64}$/iu.test(value);
-
-/** Forms of values. The simulator would take null and `0x` for 0. */
-const forms: Readonly<Record<string, (value: unknown) => boolean>> = {
-  eth_getBalance: isQuantity,
-  eth_getTransactionCount: isQuantity,
-  eth_getStorageAt: isQuantity,
-  eth_getCode: (value) => isHexString(value, true),
-  [CHAIN_METHOD]: isQuantity,
-  [NETWORK_METHOD]: (value) => typeof value === "string",
-};
 
 /** A quantity and a word for a slot of storage are one number. */
 function keyOf({ method, params }: UpstreamCall): string {

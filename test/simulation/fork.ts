@@ -238,7 +238,7 @@ describe("vault.fork()", () => {
     expect(new Set(blocks)).to.deep.equal(new Set([hash]));
   });
 
-  it("vault.fork() throws VAULT_BLOCK_NOT_FOUND, VAULT_INVALID_BLOCK, VAULT_NETWORK_UNREACHABLE or VAULT_CANNOT_FORK_IN_PROCESS for what it cannot fork", async () => {
+  it("vault.fork() throws VAULT_BLOCK_NOT_FOUND, VAULT_INVALID_BLOCK, VAULT_INVALID_ARGUMENT, VAULT_INVALID_ADDRESS, VAULT_NETWORK_UNREACHABLE or VAULT_CANNOT_FORK_IN_PROCESS for what it cannot fork", async () => {
     const { vault } = await connect();
     const { vault: down } = await connect({}, "http://127.0.0.1:1");
     const { vault: local } = await (await createTestHre()).network.create();
@@ -246,6 +246,8 @@ describe("vault.fork()", () => {
     for (const [refused, options, code] of [
       [vault, { blockNumber }, "VAULT_BLOCK_NOT_FOUND"],
       [vault, { blockNumber: "pending" }, "VAULT_INVALID_BLOCK"],
+      [vault, { warm: [{ to: FROM, data: "0x1" }] }, "VAULT_INVALID_ARGUMENT"],
+      [vault, { warm: [{ to: "0x1", data: "0x" }] }, "VAULT_INVALID_ADDRESS"],
       [down, {}, "VAULT_NETWORK_UNREACHABLE"],
       [local, {}, "VAULT_CANNOT_FORK_IN_PROCESS"],
     ] as const) {

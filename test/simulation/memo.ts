@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { id, toQuantity } from "ethers";
+import { existsSync } from "node:fs";
 
 import { Redactor } from "../../src/redact.js";
 import { Memo } from "../../src/simulation/memo.js";
@@ -18,6 +19,8 @@ const BELOW = toQuantity(NUMBER - 9);
 const HASH = id("its branch");
 const ACCOUNT = `0x${"ab".repeat(20)}`;
 const OTHER = `0x${"cd".repeat(20)}`;
+const FROM = `0x${"ef".repeat(20)}`;
+const SLOT = `0x${"1".padStart(64, "0")}`;
 const WORD = `0x${"0".repeat(63)}7`;
 
 const header = (hash: string): RpcReply => ({
@@ -63,16 +66,18 @@ describe("what a fork reads from its node", () => {
             ? byHash(request)
             : byNumber(),
     });
-    memo = new Memo({
-      ...{ network: "live", redactor: new Redactor(), url: server.url },
-      ...{ headers: {}, timeout: 10_000, number: NUMBER, hash: HASH },
-    });
+    memo = await open();
   });
   afterEach(async () => {
     await memo.close();
     await server.stop();
   });
 
+  const open = async (): Promise<Memo> =>
+    await Memo.open({
+      ...{ network: "live", redactor: new Redactor(), url: server.url },
+      ...{ headers: {}, timeout: 10_000, number: NUMBER, hash: HASH },
+    });
   /** The methods of each HTTP request. */
   const sent = (): ReadonlyArray<readonly string[]> =>
     server.bodies.map((calls) => calls.map(({ method }) => method));
@@ -114,6 +119,7 @@ describe("what a fork reads from its node", () => {
     });
 
     it("no value of a batch is kept that a node without hashes answers of another branch", async () => {
+      byHash = () => badParams;
       byNumber = () => ({ result: "0x08" });
       chain = () => others;
       const fetched = await memo.fetch([balance, code]).catch(() => "failed");
@@ -155,15 +161,6 @@ describe("what a fork reads from its node", () => {
       });
     }
 
-    it("a batch with a value below the block is not taken once the chain has replaced the block", async () => {
-      await begun();
-      chain = () => others;
-      await expectVaultError(
-        memo.fetch([balance, call("eth_getBalance", ACCOUNT, BELOW)]),
-        "VAULT_FORK_REORGED",
-      );
-    });
-
     it("nothing is asked for any more once the chain has replaced the block, and what was read is still there", async () => {
       await memo.get(balance);
       chain = () => others;
@@ -202,11 +199,41 @@ describe("what a fork reads from its node", () => {
       expect(sent()).to.deep.equal([["eth_getStorageAt"]]);
     });
 
-    it("a read waits for the warming, and asks for nothing that it has brought", async () => {
+    it("balance, nonce and code of accounts, of the calls and of those that their access lists name, and the slots, are fetched in one batch, for which a read waits", async () => {
       await begun();
-      memo.warming = memo.fetch([balance, code]);
+      const list = [
+        { address: OTHER, storageKeys: [SLOT] },
+        { address: 7, storageKeys: [SLOT] },
+      ];
+      byNumber = () => ({ result: { accessList: list } });
+      memo.warm(
+        Promise.resolve({
+          calls: [{ from: FROM, to: ACCOUNT, data: "0x" }],
+          accounts: [FROM],
+        }),
+      );
+      expect(
+        await memo.get(call("eth_getStorageAt", OTHER, "0x1", AT)),
+      ).to.equal("0x07");
       expect(await memo.get(balance)).to.equal("0x07");
-      expect(sent()).to.deep.equal([["eth_getBalance", "eth_getCode"]]);
+      expect(server.bodies.map((calls) => calls.length)).to.deep.equal([
+        1,
+        3 * 3 + 1,
+      ]);
+    });
+
+    it("a read works without the warming if the node has no access lists, or the plan fails", async () => {
+      byNumber = () => badParams;
+      for (const plan of [
+        async () => ({
+          calls: [{ from: FROM, to: ACCOUNT, data: "0x" }],
+          accounts: [],
+        }),
+        async () => await Promise.reject(new Error("no plan")),
+      ]) {
+        memo.warm(plan());
+        expect(await memo.get(code)).to.equal("0x07");
+      }
     });
 
     for (const [method, at, right, wrong] of [
@@ -342,6 +369,68 @@ describe("what a fork reads from its node", () => {
       expect(sent()).to.have.length(1);
       expect(await memo.get(calls[1] ?? balance)).to.equal("0x1");
       expect(sent()).to.have.length(2);
+    });
+  });
+
+  describe("for the simulator, on loopback", () => {
+    const post = async (body: unknown, url = memo.url): Promise<Response> =>
+      await fetch(url, { method: "POST", body: JSON.stringify(body) });
+    const ask = async (method: string): Promise<unknown> =>
+      await (await post({ jsonrpc: "2.0", id: 7, method, params: [] })).json();
+
+    it("it answers under its own path only", async () => {
+      const { url } = memo;
+      expect(url).to.match(/^http:\/\/127\.0\.0\.1:\d+\/[0-9a-f]{48}$/u);
+      const asked = { id: 7, method: "eth_blockNumber" };
+      expect((await post(asked)).status).to.equal(200);
+      expect((await post(asked, `${url}0`)).status).to.equal(404);
+      expect((await fetch(url)).status).to.equal(404);
+    });
+
+    it("a batch is answered in its order with its ids, and with a newest block far above the block", async () => {
+      const batch = [
+        { id: "a", method: "eth_getBalance", params: [ACCOUNT, AT] },
+        { id: 2, method: "eth_blockNumber" },
+      ];
+      const answers: unknown = await (await post(batch)).json();
+      expect(answers).to.deep.equal([
+        { jsonrpc: "2.0", id: "a", result: "0x07" },
+        { jsonrpc: "2.0", id: 2, result: toQuantity(NUMBER + 1_000) },
+      ]);
+    });
+
+    it("an error of the node is passed on as it is, another failure with the network's name, and kept", async () => {
+      const error = { code: -32_011, message: "not today" };
+      byNumber = () => ({ error });
+      expect(await ask("eth_gasPrice")).to.deep.equal({
+        ...{ jsonrpc: "2.0", id: 7, error },
+      });
+      expect(memo.failure).to.equal(undefined);
+      server.handler = ({ response }) => {
+        response.writeHead(403).end();
+        return "handled";
+      };
+      expect(await ask("eth_gasPrice")).to.have.nested.property(
+        "error.code",
+        -32_000,
+      );
+      expect(String(memo.failure)).to.contain("Network live");
+    });
+
+    it("the server and its folder are gone once the fork is closed, and keep no process running before that", async () => {
+      const servers = (): number =>
+        process
+          .getActiveResourcesInfo()
+          .filter((name) => name === "TCPServerWrap").length;
+      const before = servers();
+      const other = await open();
+      expect(servers()).to.equal(before);
+      const { url, folder } = other;
+      expect(existsSync(folder)).to.equal(true);
+      await other.close();
+      expect(existsSync(folder)).to.equal(false);
+      const answered: unknown = await post({}, url).catch(String);
+      expect(answered).to.equal("TypeError: fetch failed");
     });
   });
 

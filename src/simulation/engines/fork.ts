@@ -12,9 +12,8 @@ import { fewRetries } from "../../rpc/retry.js";
 import type { RevertReason } from "../../rpc/revert-reason.js";
 import { settlementCall } from "../../guard/call.js";
 import type { Attempt, Run, Unavailable, Watched } from "./engine.js";
-import { createFork, requireForkNetwork } from "../fork.js";
-import { FORK_REQUESTS } from "../fork-server.js";
-import { planForSimulation } from "../warm.js";
+import { openFork, planFor } from "../fork.js";
+import { FORK_REQUESTS } from "../memo.js";
 import { simulateInProcess } from "./in-process.js";
 
 /** Hardhat's simulator crashes the process at a larger panic code. */
@@ -50,16 +49,14 @@ async function execute(
   signal: AbortSignal,
 ): Promise<Run | Unavailable> {
   const { route, next, hardfork } = attempt;
-  const { coinbase } = requireForkNetwork(vault);
   const called = callPlainly(vault, attempt);
   // Its failure comes when the fork is made.
   called.catch(() => undefined);
-  const plan = planForSimulation(vault, coinbase, watched, route);
-  const { connection, memo } = await createFork(vault, {
+  const { connection, memo } = await openFork(vault, {
     block: next.latest,
     hardfork,
     signal,
-    warmed: Promise.resolve(plan),
+    warmed: Promise.resolve(planFor(vault, watched, route)),
     settings: {
       // Hardhat's accounts would overwrite balances of the forked chain.
       accounts: [],
