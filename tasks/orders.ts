@@ -1,79 +1,192 @@
 import {
   FAILED_IDS_AT_END,
   UNKNOWN_IDS_AT_END,
+  isEmptyOrder,
+  isFailedOrder,
+} from "../src/client/orders/types.js";
+import type {
+  FailedOrder,
+  ListedOrder,
+  Order,
 } from "../src/client/orders/types.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
-import type { ListedOrder, OrdersOptions } from "../src/client/orders/types.js";
+import { hasOwnersScale, operations } from "../src/protocol/index.js";
+import type { Field } from "../src/protocol/index.js";
 import { ordersTask } from "./definitions.js";
-import type { TaskValues } from "./definitions.js";
+import { hideInOrder, pinVault, readAction } from "./open-vault.js";
+import { present, table, toned } from "./output/blocks.js";
+import type {
+  Block,
+  Cell,
+  Column,
+  Content,
+  Envelope,
+} from "./output/blocks.js";
+import {
+  decimalsOf,
+  describeCount,
+  formatValue,
+} from "./output/format-value.js";
+import type { FormatContext } from "./output/format-value.js";
 import { parseListingForm, writeListing } from "./output/listing.js";
-import { Tally, orderListing } from "./output/orders.js";
-import { hideInOrder, readAction, pinVault } from "./open-vault.js";
-import type { StreamedReport, TaskSurroundings } from "./run-task.js";
+import type { Listing } from "./output/listing.js";
 
-export default readAction(ordersTask, listOrders);
-
-async function listOrders(
-  vault: HardhatVault,
-  args: TaskValues<typeof ordersTask>,
-  { terminal }: TaskSurroundings,
-): Promise<StreamedReport> {
+export default readAction(ordersTask, async (vault, args, { terminal }) => {
   const form = parseListingForm(args);
-  const { block, from, ids: selection, state, holder, limit, skipEmpty } = args;
-  const { envelope, pinned } = await pinVault(vault, block);
-  const isSearch =
-    selection?.ids === undefined && selection?.lastId === undefined;
-  const tally = new Tally();
-  const orders = listed(pinned, {
+  const { ids: selection, state, holder, skipEmpty, from, raw } = args;
+  const { envelope, pinned } = await pinVault(vault, args.block);
+  const { number: blockTag, timestamp: chainTime } = envelope.block;
+  const orders = pinned.orders({
     ...selection,
     state,
     holder,
     skipEmpty,
     from,
-    blockTag: envelope.block.number,
+    blockTag,
     onProgress: (far) => {
       terminal.progress("Reading orders", far);
     },
   });
+  const isSearch =
+    selection?.ids === undefined && selection?.lastId === undefined;
   const listing = orderListing(
     envelope,
-    limit === undefined ? orders : newestOf(orders, limit),
-    tally,
-    {
-      ...vault.settings,
-      chainTime: envelope.block.timestamp,
-      raw: args.raw,
-      scaled: args.scaled,
-      isShort: terminal.out.isTTY && args.out === undefined,
-    },
-    isSearch
-      ? ` Stopped after ${UNKNOWN_IDS_AT_END} empty ids in a row, or ${FAILED_IDS_AT_END} that fail.`
-      : "",
+    shownOf(vault, orders, args.limit),
+    { ...vault.settings, chainTime, raw },
+    `Whole holders, times and fees: --json, --format ndjson or csv.${isSearch ? ` Stopped after ${UNKNOWN_IDS_AT_END} empty ids in a row, or ${FAILED_IDS_AT_END} that fail.` : ""}`,
   );
-  const isRead = await writeListing(listing, form, args.out, terminal);
-  return { streamed: true, ok: !isRead || tally.failed === 0 };
-}
+  const isRead = await writeListing(listing, form, args, terminal);
+  return { streamed: true, ok: !isRead || listing.failures() === 0 };
+});
 
-async function* listed(
+/** Hides secrets. With a limit, the last orders, the last of all first: ids rise with time. */
+async function* shownOf(
   vault: HardhatVault,
-  options: OrdersOptions,
-): AsyncGenerator<ListedOrder, void, undefined> {
-  for await (const order of vault.orders(options)) {
-    yield hideInOrder(vault, order);
-  }
-}
-
-/** The last orders, the last of all first. Ids rise with time. */
-async function* newestOf(
   orders: AsyncIterable<ListedOrder>,
-  limit: bigint,
+  limit: bigint | undefined,
 ): AsyncGenerator<ListedOrder, void, undefined> {
   const newest: ListedOrder[] = [];
   for await (const order of orders) {
-    newest.push(order);
-    if (BigInt(newest.length) > limit) {
+    const shown = hideInOrder(vault, order);
+    if (limit === undefined) {
+      yield shown;
+    } else if (newest.push(shown) > limit) {
       newest.shift();
     }
   }
   yield* newest.toReversed();
+}
+
+const { outputs: fields } = operations.getOrderInfo;
+
+export function orderListing(
+  envelope: Envelope,
+  orders: AsyncIterable<ListedOrder>,
+  context: FormatContext,
+  legend = "",
+): Listing<ListedOrder> & { readonly failures: () => number } {
+  let [listed, empty, failed] = [0, 0, 0];
+  let first: FailedOrder | undefined;
+  async function* counted(): AsyncGenerator<ListedOrder, void, undefined> {
+    for await (const order of orders) {
+      listed += 1;
+      empty += isEmptyOrder(order) ? 1 : 0;
+      failed += isFailedOrder(order) ? 1 : 0;
+      first ??= isFailedOrder(order) ? order : undefined;
+      yield order;
+    }
+  }
+  const doubts = (): readonly Content[] =>
+    present([
+      empty > 0 &&
+        `Empty, with every value zero: ${describeCount(empty, "id")}.`,
+      failed > 0 && toned("bad", `Failed: ${describeCount(failed, "id")}.`),
+      first !== undefined &&
+        `The first of these, ${first.orderID}: ${first.error.shortMessage}`,
+    ]);
+  return {
+    noun: "order",
+    envelope,
+    context,
+    fields,
+    items: counted(),
+    document: (all) => ({ ...envelope, orders: all }),
+    toJson: (order) =>
+      isEmptyOrder(order) ? { ...order, empty: true } : order,
+    csvColumns: [
+      "orderID",
+      ...fields.map(({ name }) => name),
+      "status",
+      "error",
+    ],
+    toCsv: (order) =>
+      isFailedOrder(order)
+        ? {
+            orderID: order.orderID,
+            status: "failed",
+            error: `${order.error.code}: ${order.error.shortMessage}`,
+          }
+        : { ...order, status: isEmptyOrder(order) ? "empty" : "ok" },
+    toTable: (some) => orderTable(some.filter(isOrder), context),
+    count: () => listed,
+    failures: () => failed,
+    doubts,
+    summary: () =>
+      present([
+        `${describeCount(listed - empty - failed, "order")}.`,
+        ...doubts(),
+        legend !== "" && toned("dim", legend),
+      ]),
+  };
+}
+
+export function isOrder(order: ListedOrder): order is Order {
+  return !isFailedOrder(order) && !isEmptyOrder(order);
+}
+
+/** The columns that fit a terminal; JSON and CSV have all of them. */
+const shown = fields.filter(
+  ({ name }) => !/^(?:exFee|lockFee|newLockFee|marginFee)$/u.test(name),
+);
+
+function orderTable(orders: readonly Order[], context: FormatContext): Block {
+  return table(
+    [
+      { heading: "Id", align: "right" },
+      ...shown.map((field): Column => ({
+        heading: `${field.label}${isRaw(field, context) ? " (raw)" : ""}`,
+        align: field.type === "uint256" ? "right" : "left",
+      })),
+    ],
+    orders.map((order) => [
+      `${order.orderID}`,
+      ...shown.map((field) => {
+        const cell = formatValue(field, order[field.name], context);
+        return context.raw ? cell : shorten(field, cell);
+      }),
+    ]),
+  );
+}
+
+function isRaw(field: Field, context: FormatContext): boolean {
+  const isScaled = decimalsOf(field, context) !== undefined;
+  return hasOwnersScale(field) && !isScaled && !context.raw;
+}
+
+/** What is unscaled is in the heading; JSON and CSV have the whole values. */
+function shorten({ type }: Field, { text, note = "", footnote }: Cell): Cell {
+  switch (type) {
+    case "address":
+      return { text: `${text.slice(0, 6)}…${text.slice(-4)}` };
+    case "string":
+      return { text: text.length > 40 ? `${text.slice(0, 40)}…` : text };
+    case "uint8":
+      return { text: text.replace(/(?<!unknown) \(\d+\)$/u, "") };
+    default: {
+      const [date] = /^\d+-\d\d-\d\d(?=T)/u.exec(note) ?? [];
+      return date === undefined
+        ? { text: text.replace(/ raw$/u, ""), footnote }
+        : { text: date, footnote: "Dates assume Unix seconds." };
+    }
+  }
 }

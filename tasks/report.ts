@@ -1,7 +1,6 @@
 import { capitalize } from "@nomicfoundation/hardhat-utils/string";
 
 import { isFailedReading } from "../src/client/failed-reading.js";
-import { isFailedOrder } from "../src/client/orders/types.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { assertInvariant, fallbackTo } from "../src/errors.js";
 import { findSender } from "../src/sending/signer.js";
@@ -11,36 +10,36 @@ import { reportTask } from "./definitions.js";
 import type { TaskValues } from "./definitions.js";
 import { repeatFlags } from "./error-texts.js";
 import { hideInOrder, readAction } from "./open-vault.js";
-import { labelledValues, notes, title, toned } from "./output/blocks.js";
-import type { Block, LabelledValue } from "./output/blocks.js";
+import {
+  chapter,
+  labelledValues,
+  notes,
+  section,
+  title,
+  toned,
+} from "./output/blocks.js";
+import type { Block } from "./output/blocks.js";
 import { writeToFile } from "./output/destination.js";
 import { describeCount } from "./output/format-value.js";
 import { snapshotBlocks } from "./output/readings.js";
-import { roundBlocks } from "./output/rounds.js";
 import { simulationBlocks } from "./output/simulation.js";
+import { isOrder, orderListing } from "./orders.js";
 import { selectedNetwork } from "./parse-options.js";
-import { strikesFigure } from "./report/charts.js";
-import { ordersChapter, renderReport } from "./report/render.js";
-import type { Chapter, Report } from "./report/render.js";
-import type { TaskReport, TaskSurroundings } from "./run-task.js";
+import { pricesFigures, strikesFigure } from "./report/charts.js";
+import { renderPage } from "./report/page.js";
+import type { Markup, Page } from "./report/page.js";
+import { describeRounds, roundTable } from "./rounds.js";
+import type { TaskSurroundings } from "./run-task.js";
 import { simulateToShow } from "./simulate.js";
 import { settlementValues } from "./status.js";
 import { readState } from "./vault-state.js";
 
-const DEFAULT_FILE = "vault-report.html";
-
-export default readAction(reportTask, report);
-
-async function report(
-  vault: HardhatVault,
-  args: TaskValues<typeof reportTask>,
-  surroundings: TaskSurroundings,
-): Promise<TaskReport> {
-  const { out = DEFAULT_FILE } = args;
-  let found: Report | undefined;
+export default readAction(reportTask, async (vault, args, surroundings) => {
+  const { out = "vault-report.html" } = args;
+  let found: Awaited<ReturnType<typeof gather>> | undefined;
   async function* pieces(): AsyncGenerator<string> {
     found = await gather(vault, args, surroundings);
-    yield renderReport(found);
+    yield renderPage(found);
   }
   await writeToFile(pieces(), out);
   assertInvariant(found !== undefined, "nothing was reported");
@@ -60,121 +59,113 @@ async function report(
       ),
     ],
   };
-}
+});
 
+/** Reads all at one block: the state first, then what was asked for. */
 async function gather(
   opened: HardhatVault,
-  {
-    ids,
-    block: blockTag,
-    from,
-    raw,
-    rounds,
-    simulate,
-  }: TaskValues<typeof reportTask>,
+  args: TaskValues<typeof reportTask>,
   { hre, terminal, typed }: TaskSurroundings,
-): Promise<Report> {
+): Promise<Page & { readonly failures: number }> {
+  const { block: blockTag, ids, from, raw } = args;
   const state = await readState(opened, { blockTag, from });
-  const { envelope, pin, readings, time } = state;
-  const { block } = envelope;
-  const vault = opened.pinnedTo(pin);
-  const context = { ...vault.settings, chainTime: time, raw };
-  const chapters: Chapter[] = [
-    { heading: "Settlement", blocks: [settlementValues(state)] },
-    { heading: "Readings", blocks: snapshotBlocks(readings, context) },
-  ];
+  const { envelope, readings } = state;
+  const { number } = envelope.block;
+  const vault = opened.pinnedTo(state.pin);
+  const context = { ...vault.settings, chainTime: state.time, raw };
   let failures = state.failures.length;
-  if (rounds) {
-    const past = await Array.fromAsync(
+  const parts: Array<Block | Markup> = [
+    chapter("Settlement"),
+    settlementValues(state),
+    chapter("Readings"),
+    ...snapshotBlocks(readings, context),
+  ];
+  if (args.rounds) {
+    const rounds = await Array.fromAsync(
       vault.rounds({
-        toBlock: block.number,
+        toBlock: number,
         from,
         onProgress: (far) => {
           terminal.progress("Reading blocks", far);
         },
       }),
     );
-    const reported = await Promise.all(
-      past.map(async (one) => ({
-        ...one,
-        settledTime:
-          one.settledBlock === null
-            ? undefined
-            : (await vault.block(one.settledBlock)).timestamp,
-      })),
+    parts.push(
+      chapter("Rounds"),
+      ...strikesFigure(rounds, context),
+      roundTable(rounds, number, context),
+      notes(...describeRounds(rounds, number)),
     );
-    chapters.push({
-      heading: "Rounds",
-      chart: strikesFigure(reported, context),
-      blocks: roundBlocks(reported, block.number, context),
-    });
   }
-  if (simulate) {
+  if (args.simulate) {
     const { config } = selectedNetwork(hre);
+    // In process, only the newest block can be simulated on.
+    const isNewest = blockTag === undefined || blockTag === "latest";
     const shown = await simulateToShow(vault, {
       from: from ?? (await findSender(vault.rpc, config)),
-      // In process, only the newest block can be simulated on.
-      blockNumber:
-        config.type === "http" ||
-        (blockTag !== undefined && blockTag !== "latest")
-          ? block.number
-          : undefined,
+      blockNumber: config.type === "http" || !isNewest ? number : undefined,
     });
-    chapters.push({
-      heading: "If the vault were settled now",
-      blocks: simulationBlocks(shown, vault.networkName, context),
-    });
+    parts.push(
+      chapter("If the vault were settled now"),
+      ...simulationBlocks(shown, vault.networkName, context),
+    );
   }
   if (ids !== undefined) {
-    const orders = await Array.fromAsync(
+    const listing = orderListing(
+      envelope,
       vault.orders({
         ids: ids.toSorted((one, other) => (one < other ? -1 : 1)),
         from,
-        blockTag: block.number,
+        blockTag: number,
         onProgress: (far) => {
           terminal.progress("Reading orders", far);
         },
       }),
+      context,
+      `All orders, with fees: npx hardhat vault orders${repeatFlags({ ...typed, network: vault.networkName })} --out orders.csv`,
     );
+    const listed = await Array.fromAsync(listing.items, (order) =>
+      hideInOrder(vault, order),
+    );
+    const orders = listed.filter(isOrder);
     const { round } = readings;
-    const strike = isFailedReading(round) ? undefined : round.strikePrice;
-    const place = repeatFlags({ ...typed, network: vault.networkName });
-    chapters.push(
-      ordersChapter(
-        orders.map((order) => hideInOrder(vault, order)),
-        strike,
-        context,
-        place,
+    const strike = isFailedReading(round) ? 0n : round.strikePrice;
+    parts.push(
+      chapter("Orders"),
+      ...pricesFigures(orders, strike, context),
+      notes(...listing.summary()),
+      // Browsers lay out this many rows without a delay.
+      ...section(
+        orders.length > 1_000 ? "The first 1,000 orders" : "Every order",
+        listing.toTable(orders.slice(0, 1_000)),
       ),
     );
-    failures += orders.filter(isFailedOrder).length;
+    failures += listing.failures();
   }
-  chapters.push({
-    heading: "Contracts",
-    blocks: [await locateContracts(vault)],
-  });
+  parts.push(chapter("Contracts"), await locateContracts(vault));
   await vault.requirePin();
+  const { instanceName } = vault;
   return {
+    title: `Vault report${instanceName === undefined ? "" : `: ${instanceName}`}`,
     envelope,
-    instance: vault.instanceName,
-    chapters,
+    parts,
     failures,
   };
 }
 
+/** The readings show why an address is missing. */
 async function locateContracts(vault: HardhatVault): Promise<Block> {
   // In parallel, so that the file of deploy-mocks is read only once.
   const located = await Promise.all(
     contractRoleNames.map(
-      async (role) =>
-        await vault.addressOf(role).then(
-          ({ address }): readonly LabelledValue[] => [
-            [capitalize(contractRoles[role].label), address],
-          ],
-          // The readings show why an address is missing.
-          fallbackTo([]),
-        ),
+      async (role) => await vault.addressOf(role).catch(fallbackTo(undefined)),
     ),
   );
-  return labelledValues(located.flat());
+  return labelledValues(
+    contractRoleNames.map((role, index) => {
+      const address = located[index]?.address;
+      const { label } = contractRoles[role];
+      return address !== undefined && [capitalize(label), address];
+    }),
+  );
 }

@@ -1,3 +1,4 @@
+import { capitalize } from "@nomicfoundation/hardhat-utils/string";
 import path from "node:path";
 
 import { stringify } from "csv-stringify/sync";
@@ -10,8 +11,8 @@ import type { ordersTask } from "../definitions.js";
 import type { TaskValues } from "../definitions.js";
 import { toDocument } from "../error-texts.js";
 import type { Terminal } from "../terminal.js";
-import { notes, present } from "./blocks.js";
-import type { Block, Content } from "./blocks.js";
+import { isEmpty, notes, present, title } from "./blocks.js";
+import type { Block, Content, Envelope } from "./blocks.js";
 import { writeToFile } from "./destination.js";
 import { decimalsOf, describeCount } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
@@ -21,7 +22,6 @@ import type { Style } from "./style.js";
 
 export type ListingForm = "table" | "json" | "ndjson" | "csv";
 
-/** The form of a file, which `--format` must not contradict. */
 const formOfExtension: Readonly<Record<string, ListingForm>> = {
   ".csv": "csv",
   ".json": "json",
@@ -32,18 +32,13 @@ const formOfExtension: Readonly<Record<string, ListingForm>> = {
 export function parseListingForm({
   json,
   format,
-  out,
+  out = "",
   scaled,
 }: Pick<
   TaskValues<typeof ordersTask>,
   "json" | "format" | "out" | "scaled"
 >): ListingForm {
-  const extension = path.extname(out ?? "").toLowerCase();
-  const ofFile = formOfExtension[extension];
-  if (format !== undefined && (ofFile ?? format) !== format) {
-    const problem = `a file ${extension} does not hold ${format}`;
-    throw invalidArgument("--out", problem, "Give the file another extension.");
-  }
+  const ofFile = formOfExtension[path.extname(out).toLowerCase()];
   const form = json ? "json" : (format ?? ofFile ?? "table");
   if (scaled && form !== "csv") {
     const problem = `only CSV has scaled values, and the format is ${form}`;
@@ -52,72 +47,31 @@ export function parseListingForm({
   return form;
 }
 
-/** How a listing shows its values. */
-export interface ListingContext extends FormatContext {
-  /** Scales the values of CSV. */
-  readonly scaled: boolean;
-  /** Shortens addresses and times, for the width of a terminal. */
-  readonly isShort?: boolean;
-}
-
-/** A row of CSV: integers, or decimals where the scale is known and wanted. */
-export function csvRow(
-  row: object,
-  fields: readonly Field[],
-  context: ListingContext,
-): object {
-  const cells: Record<string, unknown> = { ...row };
-  for (const { name, decimals } of scaledFields(fields, context)) {
-    const value = cells[name];
-    cells[name] =
-      typeof value === "bigint" ? toDecimal(value, decimals) : value;
-  }
-  return cells;
-}
-
-/** Tells which columns of CSV are scaled. */
-export function describeScaled(
-  fields: readonly Field[],
-  context: ListingContext,
-): string | false {
-  const scaled = scaledFields(fields, context).map(
-    ({ name, unit, decimals }) =>
-      `${name} (${unit === "percent" ? "percent" : `${decimals} decimals`})`,
-  );
-  return !context.scaled
-    ? false
-    : scaled.length === 0
-      ? "No column is scaled: set displayDecimals in the configuration of the network."
-      : `Scaled: ${scaled.join(", ")}. Other numbers are unscaled.`;
-}
-
-function scaledFields(
-  fields: readonly Field[],
-  context: ListingContext,
-): ReadonlyArray<Field & { readonly decimals: number }> {
-  return fields.flatMap((field) => {
-    const decimals = context.scaled ? decimalsOf(field, context) : undefined;
-    return decimals === undefined ? [] : [{ ...field, decimals }];
-  });
-}
-
-/** Items of one kind, with a writer for each form. */
+/** Items of one kind, and how each form shows them. */
 export interface Listing<Item> {
-  readonly items: AsyncIterable<Item>;
   /** Singular, for example `order`. */
   readonly noun: string;
-  /** The document of `--json`. */
-  readonly document: (items: readonly Item[]) => unknown;
+  readonly envelope: Envelope;
+  readonly context: FormatContext;
+  readonly fields: readonly Field[];
+  /** Read once, while they are written. */
+  readonly items: AsyncIterable<Item>;
+  /** The document of `--json`, with the JSON of each item. */
+  readonly document: (items: readonly unknown[]) => unknown;
   readonly toJson: (item: Item) => unknown;
   readonly csvColumns: readonly string[];
   readonly toCsv: (item: Item) => object;
-  /** Blocks for the terminal, while items are read. */
-  readonly blocks: (
-    items: AsyncIterable<Item>,
-  ) => AsyncIterable<readonly Block[]>;
-  /** Notes for stderr, because lines have no place for them; called at the end. */
-  readonly notes: () => readonly Content[];
+  readonly toTable: (items: readonly Item[]) => Block;
+  /** Items that were read; called at the end, as the next ones. */
+  readonly count: () => number;
+  /** Below a table. */
+  readonly summary: () => readonly Content[];
+  /** For stderr, because lines have no place for them. */
+  readonly doubts: () => readonly Content[];
 }
+
+/** Items per write, and per table. */
+const BATCH = 500;
 
 /**
  * Writes a listing while it is read.
@@ -127,32 +81,41 @@ export interface Listing<Item> {
 export async function writeListing<Item>(
   listing: Listing<Item>,
   form: ListingForm,
-  out: string | undefined,
-  { out: stdout, err }: Terminal,
+  args: { readonly out?: string | undefined; readonly scaled: boolean },
+  { out, err }: Terminal,
 ): Promise<boolean> {
-  let count = 0;
-  const items = async function* (): AsyncGenerator<Item, void, undefined> {
-    for await (const item of listing.items) {
-      count += 1;
-      yield item;
-    }
-  };
+  const { out: file, scaled } = args;
   const style =
-    out === undefined ? stdout.style : createStyle({}, stdout.style.instance);
-  const pieces = renderListing({ ...listing, items: items() }, form, style);
-  if (out !== undefined) {
-    await writeToFile(pieces, out);
+    file === undefined ? out.style : createStyle({}, out.style.instance);
+  const decimals = new Map<string, number>();
+  for (const field of scaled ? listing.fields : []) {
+    const known = decimalsOf(field, listing.context);
+    if (known !== undefined) {
+      decimals.set(field.name, known);
+    }
+  }
+  const pieces = render(listing, form, style, decimals);
+  if (file !== undefined) {
+    await writeToFile(pieces, file);
   } else {
     for await (const piece of pieces) {
-      if (!(await stdout.write(piece))) {
+      if (!(await out.write(piece))) {
         return false;
       }
     }
   }
+  const columns = Array.from(
+    decimals,
+    ([name, of]) => `${name} (${of} decimals)`,
+  );
   const said = present([
-    out !== undefined &&
-      `${describeCount(count, listing.noun)} written to ${escapeUntrusted(out)}.`,
-    ...(form === "csv" || form === "ndjson" ? listing.notes() : []),
+    file !== undefined &&
+      `${describeCount(listing.count(), listing.noun)} written to ${escapeUntrusted(file)}.`,
+    ...(form === "csv" || form === "ndjson" ? listing.doubts() : []),
+    scaled &&
+      (columns.length === 0
+        ? "No column is scaled: set displayDecimals in the configuration of the network."
+        : `Scaled: ${columns.join(", ")}. Other numbers are unscaled.`),
   ]);
   if (said.length > 0) {
     await say(err, notes(...said));
@@ -160,36 +123,53 @@ export async function writeListing<Item>(
   return true;
 }
 
-/** Items per write. */
-const BATCH = 100;
-
-export async function* renderListing<Item>(
-  { items, document, toJson, csvColumns, toCsv, blocks }: Listing<Item>,
+async function* render<Item>(
+  listing: Listing<Item>,
   form: ListingForm,
   style: Style,
+  decimals: ReadonlyMap<string, number>,
 ): AsyncGenerator<string, void, undefined> {
-  switch (form) {
-    case "json":
-      yield toJsonLine(document(await Array.fromAsync(items)));
-      break;
-    case "ndjson":
-      for await (const batch of inBatches(items, BATCH)) {
-        yield batch.map((item) => toJsonLine(toJson(item))).join("");
-      }
-      break;
-    case "csv":
-      yield toCsvRows([], csvColumns, true);
-      for await (const batch of inBatches(items, BATCH)) {
-        yield toCsvRows(batch.map(toCsv), csvColumns);
-      }
-      break;
-    case "table": {
-      let gap = "";
-      for await (const shown of blocks(items)) {
-        yield `${gap}${renderText(shown, style)}\n`;
-        gap = "\n";
+  const { items, toJson, toCsv, csvColumns } = listing;
+  if (form === "json") {
+    const all = await Array.fromAsync(items);
+    yield toJsonLine(listing.document(all.map(toJson)));
+    return;
+  }
+  if (form === "csv") {
+    yield toCsvRows([], csvColumns, decimals, true);
+  }
+  let heading = [title(`${capitalize(listing.noun)}s`, listing.envelope)];
+  for await (const batch of inBatches(items)) {
+    if (form === "ndjson") {
+      yield batch.map((item) => toJsonLine(toJson(item))).join("");
+    } else if (form === "csv") {
+      yield toCsvRows(batch.map(toCsv), csvColumns, decimals);
+    } else {
+      const table = listing.toTable(batch);
+      if (!isEmpty(table)) {
+        yield `${renderText([...heading, table], style)}\n\n`;
+        heading = [];
       }
     }
+  }
+  if (form === "table") {
+    yield `${renderText([...heading, notes(...listing.summary())], style)}\n`;
+  }
+}
+
+async function* inBatches<Item>(
+  items: AsyncIterable<Item>,
+): AsyncGenerator<Item[], void, undefined> {
+  let batch: Item[] = [];
+  for await (const item of items) {
+    batch.push(item);
+    if (batch.length === BATCH) {
+      yield batch;
+      batch = [];
+    }
+  }
+  if (batch.length > 0) {
+    yield batch;
   }
 }
 
@@ -197,16 +177,26 @@ function toJsonLine(value: unknown): string {
   return `${toSafeJson(toDocument(value))}\n`;
 }
 
-/** Strings from the chain never start a formula, nor contain control characters. */
+/**
+ * Strings from the chain never start a formula, nor contain control characters.
+ *
+ * @param decimals Of the columns that are scaled.
+ */
 function toCsvRows(
   rows: readonly object[],
   columns: readonly string[],
+  decimals: ReadonlyMap<unknown, number>,
   header = false,
 ): string {
   return stringify([...rows], {
     header,
     columns: [...columns],
-    cast: { boolean: String, string: toCsvCell },
+    cast: {
+      boolean: String,
+      bigint: (value, { column }) =>
+        toDecimal(value, decimals.get(column) ?? 0),
+      string: toCsvCell,
+    },
     escape_formulas: true,
   });
 }
@@ -220,21 +210,4 @@ function toCsvCell(text: string): string {
   return escapeUntrusted(text, Infinity)
     .replace(/^(?=[\s"']+[=+\-@＝＋－＠])/u, "'")
     .replace(/;([\s"']*)(?=[=+\-@＝＋－＠])/gu, ";$1'");
-}
-
-export async function* inBatches<T>(
-  items: AsyncIterable<T>,
-  size: number,
-): AsyncGenerator<T[], void, undefined> {
-  let batch: T[] = [];
-  for await (const item of items) {
-    batch.push(item);
-    if (batch.length === size) {
-      yield batch;
-      batch = [];
-    }
-  }
-  if (batch.length > 0) {
-    yield batch;
-  }
 }

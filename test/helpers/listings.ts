@@ -1,12 +1,9 @@
 import type { ListedOrder } from "../../src/client/index.js";
-import { renderListing } from "../../tasks/output/listing.js";
-import type {
-  Listing,
-  ListingContext,
-  ListingForm,
-} from "../../tasks/output/listing.js";
-import { Tally, orderListing } from "../../tasks/output/orders.js";
-import { createStyle } from "../../tasks/output/style.js";
+import { orderListing } from "../../tasks/orders.js";
+import type { FormatContext } from "../../tasks/output/format-value.js";
+import { writeListing } from "../../tasks/output/listing.js";
+import type { Listing, ListingForm } from "../../tasks/output/listing.js";
+import { KeptOutput } from "./screens.js";
 
 export const listingEnvelope = {
   network: "live",
@@ -20,33 +17,43 @@ export async function* streamOf<Item>(
   yield* await Promise.resolve(items);
 }
 
-export function listingOf(
-  orders: readonly ListedOrder[],
-  settings: Partial<ListingContext> = {},
-  note?: string,
-): Listing<ListedOrder> {
-  const context = { chainTime: 1_700_000_000, raw: false, scaled: false };
-  return orderListing(
-    listingEnvelope,
-    streamOf(orders),
-    new Tally(),
-    { ...context, ...settings },
-    note,
-  );
+interface Written {
+  readonly out?: KeptOutput;
+  readonly file?: string | undefined;
+  readonly scaled?: boolean;
 }
 
-export async function renderOrders(
-  orders: readonly ListedOrder[],
-  form: ListingForm,
-  ...more: readonly [settings?: Partial<ListingContext>, note?: string]
-): Promise<string> {
-  return await textOf(listingOf(orders, ...more), form);
-}
-
-export async function textOf<Item>(
+/** Writes a listing as a task does, and returns what is on stdout and stderr. */
+export async function write<Item>(
   listing: Listing<Item>,
   form: ListingForm,
-): Promise<string> {
-  const pieces = renderListing(listing, form, createStyle({}));
-  return (await Array.fromAsync(pieces)).join("");
+  { out = new KeptOutput(), file, scaled = false }: Written = {},
+) {
+  const err = new KeptOutput();
+  const terminal = { out, err, ask: undefined, progress: () => undefined };
+  const options = { out: file, scaled };
+  const isRead = await writeListing(listing, form, options, terminal);
+  return { isRead, out: out.text, err: err.text };
+}
+
+export async function writeOrders(
+  orders: readonly ListedOrder[],
+  form: ListingForm,
+  {
+    legend,
+    settings = {},
+    ...written
+  }: Written & {
+    readonly legend?: string;
+    readonly settings?: Partial<FormatContext>;
+  } = {},
+) {
+  const context = { chainTime: 1_700_000_000, raw: false, ...settings };
+  const listing = orderListing(
+    listingEnvelope,
+    streamOf(orders),
+    context,
+    legend,
+  );
+  return await write(listing, form, written);
 }

@@ -1,15 +1,20 @@
 import { readFile } from "node:fs/promises";
 
 import { expect } from "chai";
+import { ZeroAddress } from "ethers";
 
+import { vaultError } from "../../src/errors.js";
+import type { ListedOrder, Order } from "../../src/client/index.js";
+import { zeroAnswer } from "../../src/mocks/scenarios.js";
 import { fieldsOf, listOf } from "../helpers/fields.js";
 import { hreOnLive } from "../helpers/hre.js";
-import { THIRD } from "../helpers/names.js";
+import { listingEnvelope, writeOrders } from "../helpers/listings.js";
+import { SECOND, THIRD } from "../helpers/names.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import { runVaultTask } from "../helpers/run-vault-task.js";
 import { useTasks } from "../helpers/use-tasks.js";
 
-// What each form shows: output/orders.ts and output/listing.ts.
+// How a listing is written: output/listing.ts.
 describe("vault orders", () => {
   const tasks = useTasks({ overrides: { orders: { 2: { state: "closed" } } } });
   /** The ids of the orders in a document. */
@@ -135,5 +140,126 @@ describe("vault orders", () => {
       closed,
     );
     expect(failing).to.include({ stdout: "", exitCode: 0 });
+  });
+});
+
+describe("orders in each form", () => {
+  /** No two values are the same. */
+  const order: Order = {
+    orderID: 12_345n,
+    exType: "ETH-USDT",
+    holder: SECOND,
+    number: 2_100n,
+    exFee: 22n,
+    lockFee: 23n,
+    newLockFee: 24n,
+    openPrice: 2_500n,
+    marginAmount: 26n,
+    marginFee: 27n,
+    startTime: 1_699_900_000n,
+    closePrice: 29n,
+    contractType: 2,
+    state: 1,
+  };
+  const empty: Order = { orderID: 4n, ...zeroAnswer("getOrderInfo") };
+  const error = vaultError("VAULT_INTERNAL", { problem: "none" });
+  const failed: ListedOrder = { orderID: 5n, error };
+  const tableOf = async (
+    orders: readonly ListedOrder[],
+    settings = {},
+    legend = "",
+  ) =>
+    (await writeOrders(orders, "table", { settings, legend })).out.split("\n");
+
+  it("a table marks the headings of unscaled values, shortens holders and dates", async () => {
+    const displayDecimals = { "order.openPrice": 3 };
+    const odd = { ...order, exType: "x".repeat(41), state: 7 };
+    const [, heading = "", row = "", second = "", , ...notes] = await tableOf(
+      [order, odd],
+      { displayDecimals },
+    );
+    expect(heading.split(/ {2,}/u)).to.include.members([
+      ...["Opening price", "Margin (raw)", "Opened"],
+    ]);
+    expect(row.split(/ {2,}/u)).to.deep.equal([
+      ...["12345", "ETH-USDT", `${SECOND.slice(0, 6)}…${SECOND.slice(-4)}`],
+      ...["2,100", "2.5", "26", "2023-11-13", "29", "put", "open"],
+    ]);
+    expect(second)
+      .to.include(` ${"x".repeat(40)}… `)
+      .and.match(/unknown \(7\)$/u);
+    expect(notes.slice(0, 3)).to.deep.equal([
+      "Values marked raw are unscaled integers: their scale is not documented.",
+      "Scales that are not documented: from displayDecimals, or the mocks' own.",
+      "Dates assume Unix seconds.",
+    ]);
+  });
+
+  it("a table of scaled values fits 120 columns", async () => {
+    const [, heading = ""] = await tableOf([order], {
+      displayDecimals: { order: 0 },
+    });
+    expect(heading.length).to.be.below(120);
+  });
+
+  it("a table with --raw has whole values, and no mark", async () => {
+    const [, heading, row] = await tableOf([order], { raw: true });
+    expect(heading).to.not.include("raw");
+    expect(row).to.include(SECOND).and.include(" 1699900000 ");
+  });
+
+  it("CSV has every value in its column, unscaled, and the status of each id", async () => {
+    const { out } = await writeOrders([order, empty, failed], "csv");
+    expect(out.split("\n")).to.deep.equal([
+      "orderID,exType,holder,number,exFee,lockFee,newLockFee,openPrice,marginAmount,marginFee,startTime,closePrice,contractType,state,status,error",
+      `12345,ETH-USDT,${SECOND},2100,22,23,24,2500,26,27,1699900000,29,2,1,ok,`,
+      `4,,${ZeroAddress},0,0,0,0,0,0,0,0,0,0,0,empty,`,
+      `5,,,,,,,,,,,,,,failed,VAULT_INTERNAL: ${error.shortMessage}`,
+      "",
+    ]);
+  });
+
+  it("CSV with --scaled has decimals of the fields whose decimals are configured, without grouped digits, and names these", async () => {
+    const displayDecimals = { "order.openPrice": 3, "order.exFee": 1 };
+    const long = { ...order, openPrice: 1_850_250n };
+    const { out, err } = await writeOrders([long], "csv", {
+      scaled: true,
+      settings: { displayDecimals },
+    });
+    expect(out.split("\n")[1]).to.equal(
+      `12345,ETH-USDT,${SECOND},2100,2.2,23,24,1850.25,26,27,1699900000,29,2,1,ok,`,
+    );
+    expect(err).to.equal(
+      "Scaled: exFee (1 decimals), openPrice (3 decimals). Other numbers are unscaled.\n",
+    );
+  });
+
+  it("JSON has the block and every id, and marks only the empty ones", async () => {
+    const { out } = await writeOrders([order, empty, failed], "json");
+    const document = fieldsOf(JSON.parse(out));
+    expect(document).to.deep.include(listingEnvelope);
+    const orders = listOf(document["orders"]).map(fieldsOf);
+    expect(orders.map((one) => one["orderID"])).to.deep.equal([
+      ...["12345", "4", "5"],
+    ]);
+    expect(orders.map((one) => one["empty"])).to.deep.equal([
+      ...[undefined, true, undefined],
+    ]);
+    expect(orders[2]).to.have.nested.property("error.code", error.code);
+  });
+
+  it("a table of more than 500 orders has its title once, and its parts stand apart", async () => {
+    const many = Array.from({ length: 501 }, () => order);
+    const text = (await tableOf(many)).join("\n");
+    expect(text.match(/^Orders /gmu)).to.have.lengthOf(1);
+    expect(text.match(/\n\n *Id /gmu)).to.have.lengthOf(1);
+  });
+
+  it("a table without an order has only the counts, and the first failure", async () => {
+    const failures = [empty, failed, { ...failed, orderID: 6n }];
+    expect((await tableOf(failures, {}, "Stopped.")).slice(1)).to.deep.equal([
+      ...["0 orders.", "Empty, with every value zero: 1 id.", "Failed: 2 ids."],
+      ...[`The first of these, 5: ${error.shortMessage}`, "Stopped.", ""],
+    ]);
   });
 });

@@ -2,8 +2,6 @@ import { readFile } from "node:fs/promises";
 
 import { expect } from "chai";
 
-import { describeTime } from "../../src/protocol/index.js";
-import { html } from "../../tasks/report/html.js";
 import { httpNetwork } from "../helpers/hre.js";
 import { NOBODY } from "../helpers/names.js";
 import { useTasks } from "../helpers/use-tasks.js";
@@ -18,7 +16,7 @@ const pageOf = async (file = "vault-report.html"): Promise<string> =>
 const valueOf = (label: string, value: string): string =>
   `<th scope="row">${label}</th><td>${value}`;
 
-// What a page shows: report/render.ts, report/charts.ts and report/page.ts.
+// What a page shows: report/page.ts, report/charts.ts and report/browser.ts.
 describe("vault report", () => {
   const tasks = useTasks({
     networks: (url, { addresses: contracts }) => ({
@@ -42,7 +40,7 @@ describe("vault report", () => {
 
   it("report begins with whether the vault can be settled, and has no chapter that is not named", async () => {
     const page = await report();
-    const chapters = [...page.matchAll(/<h2>(.*?)<\/h2>/gu)];
+    const chapters = [...page.matchAll(/<h2 [^>]*>(.*?)<\/h2>/gu)];
     expect(chapters.map(([, heading]) => heading)).to.deep.equal([
       ...["Settlement", "Readings", "Contracts"],
     ]);
@@ -62,7 +60,7 @@ describe("vault report", () => {
       .and.include("Written to o\\u{202e}ut.html.");
     expect(await pageOf(file))
       .to.match(/<span class="bad">failed: /u)
-      .and.match(/1,<wbr ?\/>000&lt;\/td/u)
+      .and.match(/1,000&lt;\/td/u)
       .and.not.include("<img");
   });
 
@@ -96,45 +94,21 @@ describe("vault report", () => {
     await tasks.mocks.startNextRound();
     expect(await report(`--ids 1 --rounds --simulate --block ${number}`))
       .to.include(`<title>Vault report: live, block ${number}</title>`)
-      .and.include('data-label="Pair">BTC-USDT<')
+      .and.include(">BTC-USDT<")
       .and.include("1 round;")
       .and.include(valueOf("In block", `${number + 1},`))
       .and.match(/<small>in (?:5d|4d 23h)<\/small>/u)
       .and.not.include("LATER");
   });
 
-  it("report shows the time of the block that settled a round, not its planned end", async () => {
-    const { endTime } = await tasks.mocks.vault.getLatestRoundInfo();
-    const settledAt = endTime + 7_200n;
-    await tasks.rpc("evm_setNextBlockTimestamp", Number(settledAt));
-    await tasks.run("settle --yes");
-    // The round stays the latest in a block after that.
-    await tasks.rpc("evm_increaseTime", 60);
-    await tasks.rpc("evm_mine");
-    const time = describeTime(settledAt);
-    expect(await report("--rounds"))
-      .to.include(`data-label="Settled at">${time}<`)
-      .and.include(`<title>settled ${time}</title>`);
-  });
-
   it("report titles its page with the instance, and repeats the options that choose contracts", async () => {
     const at = `trading=${tasks.mocks.addresses.trading}`;
     expect(await report(`--ids 2,1 --instance usdc --at ${at}`))
-      .to.match(/"Id">1<.*"Id">2</u)
+      .to.match(/<td class="right">1<.*<td class="right">2</u)
       .and.include(": opening price against strike<")
       .and.include("<h1>Vault report: usdc</h1>")
       .and.include(
         `npx hardhat vault orders --at ${at} --instance usdc --network live --out orders.csv`,
       );
-  });
-});
-
-describe("markup of a report", () => {
-  it("html escapes in elements and in attributes, and nests markup", () => {
-    expect(
-      html`<b title="${HOSTILE}">${["<", html`<i>${'"'}</i>`]}</b>`.text,
-    ).to.equal(
-      `<b title="&lt;/td&gt;&lt;/script&gt;&lt;/style&gt;&lt;/svg&gt;&lt;img src=x onerror=&quot;alert(1)&quot;&gt;&lt;!--&#39;&quot;&amp;\\u{202e}">&lt;<i>&quot;</i></b>`,
-    );
   });
 });

@@ -1,10 +1,9 @@
 import { expect } from "chai";
 
-import type { Order } from "../../../src/client/index.js";
+import type { Order, PastRound } from "../../../src/client/index.js";
 import { someOrder } from "../../../src/mocks/scenarios.js";
-import type { ReportedRound } from "../../../tasks/output/rounds.js";
-import { pricesFigure, strikesFigure } from "../../../tasks/report/charts.js";
-import type { Markup } from "../../../tasks/report/html.js";
+import { pricesFigures, strikesFigure } from "../../../tasks/report/charts.js";
+import type { Markup } from "../../../tasks/report/page.js";
 
 const ONE = 10n ** 18n;
 const context = {
@@ -23,37 +22,28 @@ const ordersAt = (...prices: readonly number[]): readonly Order[] =>
 
 const figureOf = (
   prices: readonly number[],
-  strike?: bigint,
+  strike: bigint,
   settings = context,
-): string =>
-  plain(pricesFigure("BTC-USDT", ordersAt(...prices), strike, settings));
+): string => plain(pricesFigures(ordersAt(...prices), strike, settings));
 
 /** Without what only lays out the markup. */
-const plain = (figure: Markup | undefined): string =>
-  (figure?.text ?? "no figure").replaceAll(/\s+/gu, " ");
+const plain = (figures: readonly Markup[]): string =>
+  figures
+    .map(({ text }) => text)
+    .join("")
+    .replaceAll(/\s+/gu, " ");
 
-/** Tag, class and numbers of each shape with that class, in the order of drawing. */
-const shapesOf = (text: string, ...classes: readonly string[]) =>
+/** Tag and numbers of each shape but the frame, in the order of drawing. */
+const shapesOf = (text: string): readonly string[] =>
   Array.from(
-    text.matchAll(/<(line|rect|circle) class="(\w+)" ([^>]*)>/gu),
-    ([, tag, name = "", attributes = ""]) => ({
-      name,
-      shape: [
-        tag,
-        ...Array.from(attributes.matchAll(/="([^"]*)"/gu), ([, value]) =>
-          Number(value),
-        ),
-      ],
-    }),
-  )
-    .filter(({ name }) => classes.includes(name))
-    .map(
-      ({ name, shape: [tag, ...numbers] }) =>
-        `${tag} ${name} ${numbers.join(" ")}`,
-    );
-
-const titlesOf = (text: string): readonly unknown[] =>
-  Array.from(text.matchAll(/<title> ?([^<]*?) ?</gu), ([, title]) => title);
+    text.matchAll(/<(line|rect|circle) class="(?!frame)[\w ]+" ([^>]*)>/gu),
+    ([, tag, attributes = ""]) => [
+      tag,
+      ...Array.from(attributes.matchAll(/="([^"]*)"/gu), ([, value]) =>
+        Number(value),
+      ),
+    ],
+  ).map((shape) => shape.join(" "));
 
 /** The texts at the ends of the axes. */
 const labelsOf = (text: string): readonly string[] =>
@@ -63,40 +53,35 @@ const labelsOf = (text: string): readonly string[] =>
   );
 
 describe("the histogram of opening prices", () => {
-  it("pricesFigure draws a bar as high as its number of orders, at its prices, and the strike across", () => {
+  it("pricesFigures draws a bar as high as its number of orders, at its prices, and the strike across", () => {
     const text = figureOf([60_000, 61_200, 61_250], 62_400n * ONE);
-    expect(shapesOf(text, "bar", "mark")).to.deep.equal([
-      "rect bar 20 102 17.33 74",
-      "rect bar 240 28 17.33 148",
-      "line mark 460 176 460 28",
+    expect(shapesOf(text)).to.deep.equal([
+      "rect 20 102 17.33 74",
+      "rect 240 28 17.33 148",
+      "line 460 176 460 28",
     ]);
-    expect(titlesOf(text)).to.deep.equal(["1 order", "2 orders"]);
     expect(labelsOf(text)).to.deep.equal([
       ...["↑ orders: 2", "0", "60,000", "price: 62,400 →"],
     ]);
     expect(text)
       .to.include('aria-label="Opening price of 3 orders."')
+      .and.include("<title>2 orders</title>")
       .and.include("BTC-USDT: opening price against strike<");
   });
 
   const raw = { ...context, raw: true };
-  const unscaled = "displayDecimals declares no scale of opening prices";
-  const far = "no strike price is near these prices";
   for (const [prices, strike, least, most, drawn, settings = context] of [
-    // Twice the middle price, and a little more.
-    [[10, 9, 100], 20n, "9", "100", "73.19"],
-    [[10, 9, 100], 21n, "9", "100", far],
     [[1, 99], 50n, "1", "99", "240"],
-    [[10, 11], 20n, "10", "20", "460"],
+    [[10, 11], 22n, "10", "22", "460"],
+    [[10, 11], 23n, "10", "11", undefined],
+    [[10, 11], 4n, "10", "11", undefined],
     [[64], 64n, "64", "64", "20"],
-    [[6], 6n, `6${",000".repeat(6)}`, `6${",000".repeat(6)}`, unscaled, raw],
-    [[0, 0, 0, 0, 0], 0n, "0", "0", far],
+    [[6], 6n, `6${",000".repeat(6)}`, `6${",000".repeat(6)}`, undefined, raw],
   ] as const) {
-    it(`pricesFigure draws prices ${prices.join()} and strike ${strike} from ${least} to ${most}, and the strike at ${drawn}`, () => {
+    it(`pricesFigures draws prices ${prices.join()} from ${least} to ${most}, and strike ${strike} ${drawn === undefined ? "not" : `at ${drawn}`}`, () => {
       const text = figureOf(prices, strike * ONE, settings);
-      const [mark] = shapesOf(text, "mark");
-      const [, why] = /<span>strike not drawn: ([^<]*)/u.exec(text) ?? [];
-      expect(mark?.split(" ")[2] ?? why).to.equal(drawn);
+      const mark = shapesOf(text).find((shape) => shape.startsWith("line"));
+      expect(mark?.split(" ")[1]).to.equal(drawn);
       expect(labelsOf(text).slice(2)).to.deep.equal([
         least,
         `price${settings.raw ? ", raw" : ""}: ${most} →`,
@@ -105,13 +90,23 @@ describe("the histogram of opening prices", () => {
     });
   }
 
-  it("pricesFigure cuts a pair after 40 characters, and escapes it", () => {
-    const [order] = ordersAt(5);
-    const pair = `<b>\u202e${"x".repeat(50)}`;
-    const orders = order === undefined ? [] : [{ ...order, exType: pair }];
-    expect(plain(pricesFigure(pair, orders, undefined, context))).to.include(
-      `<figcaption>&lt;b&gt;\\u{202e}${"x".repeat(36)}: opening price<`,
+  it("pricesFigures draws the four pairs with the most orders, each by itself, cut after 40 characters and escaped", () => {
+    const hostile = `<b>\u202e${"x".repeat(50)}`;
+    const pairs = [..."ABBCCCDDDD", ...Array<string>(5).fill(hostile)];
+    const orders = pairs.map((exType) => ({
+      ...someOrder,
+      orderID: 1n,
+      exType,
+    }));
+    const charts = plain(pricesFigures(orders, 0n, context)).matchAll(
+      /<figcaption>(.*?): .*?price of ([\d,]+) /gu,
     );
+    expect(
+      Array.from(charts, ([, pair, count]) => `${pair} ${count}`),
+    ).to.deep.equal([
+      `&lt;b&gt;\\u{202e}${"x".repeat(36)} 5`,
+      ...["D 4", "C 3", "B 2"],
+    ]);
   });
 });
 
@@ -119,64 +114,46 @@ const DAY = 86_400;
 /** 15 January 2027, 8:00. */
 const START = 1_800_000_000;
 
-function roundAt(
+const roundAt = (
   day: number,
   strikePrice: bigint,
-  more: Partial<ReportedRound> = {},
-): ReportedRound {
-  return {
-    ...{ strikePrice, APY: 1n, maxVolume: 1n, filledVolume: 0n },
-    minDeposit: 1n,
-    startTime: BigInt(START + day * DAY),
-    endTime: BigInt(START + (day + 1) * DAY),
-    ...{ settled: false, settledPrice: null, settledAmount: null },
-    ...{ firstBlock: 1, settledBlock: null, lastBlock: 9 },
-    ...more,
-  };
-}
-
-const settledAt = (settledPrice: bigint | null, settledTime: number) => ({
-  ...{ settled: true, settledBlock: 5, settledAmount: 1n },
-  ...{ settledPrice, settledTime },
+  settledPrice: bigint | null,
+): PastRound => ({
+  strikePrice,
+  APY: 1n,
+  maxVolume: 1n,
+  filledVolume: 0n,
+  minDeposit: 1n,
+  startTime: BigInt(START + day * DAY),
+  endTime: BigInt(START + (day + 1) * DAY),
+  settled: settledPrice !== null,
+  settledPrice,
+  settledAmount: settledPrice,
+  firstBlock: 1,
+  settledBlock: settledPrice === null ? null : 5,
+  lastBlock: 9,
 });
 
-const strikesOf = (...rounds: readonly ReportedRound[]): string =>
-  plain(strikesFigure(rounds, { chainTime: 0, raw: false }));
-
 describe("the chart of strikes and settled prices", () => {
-  const settled = roundAt(
-    0,
-    100n * ONE,
-    settledAt(130n * ONE, START + DAY + 60),
-  );
-  const open = roundAt(1, 120n * ONE);
+  const settled = roundAt(0, 100n * ONE, 130n * ONE);
+  const open = roundAt(1, 120n * ONE, null);
 
-  it("strikesFigure draws each strike over its round's time, and a settled price at the middle of its round", () => {
-    const text = strikesOf(settled, open);
-    expect(shapesOf(text, "settled", "strike")).to.deep.equal([
-      "line strike 20 176 240 176",
-      "circle settled 130 28 4",
-      "line strike 240 77.33 460 77.33",
+  it("strikesFigure draws each strike over its round's time, a settled price at the middle of its round, and no round without a time", () => {
+    const never = { ...open, endTime: open.startTime };
+    const endless = { ...open, endTime: 2n ** 60n };
+    const text = plain(strikesFigure([settled, open, never, endless], context));
+    expect(shapesOf(text)).to.deep.equal([
+      "line 20 176 240 176",
+      "circle 130 28 4",
+      "line 240 77.33 460 77.33",
     ]);
-    expect(titlesOf(text)).to.deep.equal(["settled 2027-01-16T08:01:00Z"]);
     expect(labelsOf(text)).to.deep.equal([
       ...["↑ price: 130", "100", "2027-01-15T08:00:00Z"],
       "UTC: 2027-01-17T08:00:00Z →",
     ]);
-    expect(text).to.include('price of 2 rounds; 1 settled."');
-  });
-
-  it("strikesFigure leaves out rounds without a time, and counts settled prices that were not seen", () => {
-    const unseen = roundAt(1, 120n * ONE, settledAt(null, START + 2 * DAY));
-    const never = { ...open, endTime: open.startTime };
-    const text = strikesOf(settled, unseen, never, {
-      ...open,
-      endTime: 2n ** 60n,
-    });
-    expect(shapesOf(text, "settled", "strike")).to.have.lengthOf(3);
-    expect(text)
-      .to.include("middle of its round; not seen: 1</span>")
-      .and.include("price of 2 rounds; 2 settled, the price of 1 not seen.");
-    expect(strikesOf(never)).to.equal("no figure");
+    expect(text).to.include(
+      "Strike price of 2 rounds, 1 of them with a settled price.",
+    );
+    expect(strikesFigure([never], context)).to.deep.equal([]);
   });
 });

@@ -1,123 +1,92 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import os from "node:os";
-import path from "node:path";
+import { createHash } from "node:crypto";
 
 import { expect } from "chai";
-import type { Browser, Page } from "playwright-core";
 
 import {
-  findBarriers,
-  missingBrowser,
-  openFile,
-  startBrowser,
-} from "../../helpers/browser.js";
-import { createTestHre } from "../../helpers/hre.js";
-import { runVaultTask } from "../../helpers/run-vault-task.js";
-import { sample } from "../../helpers/sample.js";
+  chapter,
+  labelledValues,
+  notes,
+  table,
+} from "../../../tasks/output/blocks.js";
+import { html, renderPage } from "../../../tasks/report/page.js";
+import type { Page } from "../../../tasks/report/page.js";
+import { listingEnvelope } from "../../helpers/listings.js";
 
-const HOSTILE = `</td></script></style></title><img src=x onerror=alert(1)><script>alert(2)</script>"'>`;
-const ORDERS = 1_100;
-describe("the page of vault report in a browser", function () {
-  if (missingBrowser !== undefined) {
-    // eslint-disable-next-line project/no-skip -- no npm package brings a browser; CI installs one
-    it.skip(missingBrowser);
-    return;
-  }
-  let browser: Browser;
-  let folder: string;
-  let file: string;
+const HOSTILE = `</title><img src=x>"'&\u202e`;
+const ESCAPED = "&lt;/title&gt;&lt;img src=x&gt;&quot;&#39;&amp;\\u{202e}";
 
-  before(async () => {
-    folder = await mkdtemp(path.join(os.tmpdir(), "vault-report-page-"));
-    file = path.join(folder, "report.html");
-    const hre = await createTestHre({
-      networks: {
-        default: {
-          type: "edr-simulated",
-          vault: {
-            tokenDecimals: 18,
-            displayDecimals: { "order.openPrice": 18 },
-          },
-        },
-      },
-    });
-    const { vault } = await hre.network.getOrCreate("default");
-    const mocks = await vault.deployMocks();
-    await mocks.generateOrders(1n, BigInt(ORDERS));
-    await mocks.set({ orders: { 1: { exType: HOSTILE } } });
-    const { exitCode, stderr } = await runVaultTask(hre, "report", {
-      out: file,
-      ids: `1-${ORDERS}`,
-      rounds: true,
-      simulate: true,
-    });
-    expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: "" });
-    browser = await startBrowser();
+const pageOf = (parts: Page["parts"], more: Partial<Page> = {}): string =>
+  renderPage({ title: "Report", envelope: listingEnvelope, parts, ...more });
+
+/** Without what only lays out the markup. */
+const plain = (text: string): string =>
+  text
+    .replaceAll(/\s+/gu, " ")
+    .replaceAll(/ ?([<>]) ?/gu, "$1")
+    .replaceAll(" />", "/>");
+
+describe("the page of a report", () => {
+  it("html escapes in elements and in attributes, and nests markup", () => {
+    expect(
+      html`<b title="${HOSTILE}">${["<", html`<i>${'"'}</i>`]}</b>`.text,
+    ).to.equal(`<b title="${ESCAPED}">&lt;<i>&quot;</i></b>`);
   });
-  after(async () => {
-    await browser.close();
-    await rm(folder, { recursive: true });
+
+  it("renderPage names network, chain, block and time below its title, escaped", () => {
+    const envelope = { ...listingEnvelope, network: HOSTILE };
+    expect(plain(pageOf([], { envelope, title: HOSTILE })))
+      .to.include(`<title>${ESCAPED}: ${ESCAPED}, block 7</title>`)
+      .and.include(
+        `<h1>${ESCAPED}</h1><p class="dim">${ESCAPED} (chain 56), block 7, 2023-11-14T22:13:20Z</p>`,
+      )
+      .and.not.include("<img");
   });
-  afterEach(async () => {
-    await Promise.all(
-      browser.contexts().map(async (context) => {
-        await context.close();
-      }),
+
+  it("renderPage allows its own style sheet alone, by its hash", () => {
+    const text = pageOf([]);
+    const [, style = ""] = /<style>(.*?)<\/style>/su.exec(text) ?? [];
+    const hash = createHash("sha256").update(style).digest("base64");
+    expect(text.replaceAll(/\s+/gu, " ")).to.include(
+      `content="default-src 'none'; style-src 'sha256-${hash}'; img-src data:; base-uri 'none'; form-action 'none'"`,
     );
   });
 
-  const ordersOf = (page: Page): ReturnType<Page["locator"]> =>
-    page
-      .locator("h3", { hasText: "The first 1,000 orders" })
-      .locator("+ table tbody tr");
+  it("renderPage links each chapter, and shows charts and blocks in their order", () => {
+    const parts = [
+      chapter("If it were, now"),
+      notes("first"),
+      html`<svg></svg>`,
+      chapter("Two"),
+    ];
+    expect(plain(pageOf(parts)))
+      .to.include(
+        '<ul><li><a href="#if-it-were-now">If it were, now</a></li><li><a href="#two">Two</a></li></ul>',
+      )
+      .and.include(
+        '<h2 id="if-it-were-now">If it were, now</h2><p>first</p><svg></svg><h2 id="two">Two</h2>',
+      );
+  });
 
-  it("the page requests nothing, runs no script, and shows hostile texts as texts", async () => {
-    const { page, complaints } = await openFile(browser, file);
-    expect(await page.locator("svg[role=img]").count()).to.equal(5);
-    expect(await ordersOf(page).first().textContent()).to.include(
-      "</td></script></style></title><img src=x",
+  it("renderPage shows values with their notes, cells aligned as their column, and a footnote once", () => {
+    const value = { text: "1.5", note: "a & b", footnote: "why <" };
+    const rows = [
+      ["1", { text: "x<", footnote: "why <" }],
+      ["2", ""],
+    ];
+    const text = plain(
+      pageOf([
+        labelledValues([["A<", value]]),
+        table([{ heading: "Id", align: "right" }, { heading: "Na<me" }], rows),
+      ]),
     );
-    expect(await page.locator("img, script").count()).to.equal(0);
-    expect(complaints).to.deep.equal([]);
+    expect(text)
+      .to.include(
+        '<table class="values"><tbody><tr><th scope="row">A&lt;</th><td>1.5<small>a &amp; b</small></td></tr></tbody></table>',
+      )
+      .and.include(
+        '<table class="rows"><thead><tr><th scope="col" class="right">Id</th><th scope="col" class="left">Na&lt;me</th></tr></thead><tbody>' +
+          '<tr><td class="right">1</td><td class="left">x&lt;</td></tr><tr><td class="right">2</td><td class="left"></td></tr></tbody></table>',
+      )
+      .and.include('<footer><p><span class="dim">why &lt;</span></p><p>This');
   });
-
-  it("the page runs no script, applies no style and loads nothing that somebody adds to it", async () => {
-    const tampered = path.join(folder, "tampered.html");
-    const brought =
-      "<script>alert(1)</script><img src='https://vault.invalid/x.png'>" +
-      "<p onclick='alert(1)' style='color: red'>x</p>";
-    const text = (await readFile(file, "utf8"))
-      .replace("</main>", `${brought}</main>`)
-      // What is its own no longer is.
-      .replace("</style>", "p { color: red; }</style>");
-    await writeFile(tampered, text);
-    const { page, complaints } = await openFile(browser, tampered);
-    await page.locator("p[onclick]").click();
-    expect(complaints.join("\n"))
-      .to.include("Executing inline script violates")
-      .and.include("Applying inline style violates")
-      .and.include("Executing inline event handler violates")
-      .and.include("Loading the image")
-      .and.not.include("dialog");
-  });
-
-  const appearances = [
-    ["light", 1280, "rgb(255, 255, 255)"],
-    ["dark", 400, "rgb(14, 17, 22)"],
-  ] as const;
-  for (const [colorScheme, width, background] of sample(appearances, 1)) {
-    it(`the page has no barriers for axe-core, ${colorScheme}, ${width} wide`, async () => {
-      const { page } = await openFile(browser, file, {
-        colorScheme,
-        viewport: { width, height: 900 },
-      });
-      expect(await findBarriers(page)).to.deep.equal([]);
-      expect(
-        await page.evaluate("document.documentElement.scrollWidth"),
-      ).to.equal(width);
-      expect(
-        await page.evaluate("getComputedStyle(document.body).backgroundColor"),
-      ).to.equal(background);
-    });
-  }
 });
