@@ -23,12 +23,18 @@ interface Written {
   readonly scaled?: boolean;
 }
 
+interface Output {
+  readonly isRead: boolean;
+  readonly out: string;
+  readonly err: string;
+}
+
 /** Writes a listing as a task does, and returns what is on stdout and stderr. */
 export async function write<Item>(
   listing: Listing<Item>,
   form: ListingForm,
   { out = new KeptOutput(), file, scaled = false }: Written = {},
-) {
+): Promise<Output> {
   const err = new KeptOutput();
   const terminal = { out, err, ask: undefined, progress: () => undefined };
   const options = { out: file, scaled };
@@ -47,7 +53,7 @@ export async function writeOrders(
     readonly legend?: string;
     readonly settings?: Partial<FormatContext>;
   } = {},
-) {
+): Promise<Output> {
   const context = { chainTime: 1_700_000_000, raw: false, ...settings };
   const listing = orderListing(
     listingEnvelope,

@@ -92,7 +92,9 @@ describe("the histogram of opening prices", () => {
 
   it("pricesFigures draws the four pairs with the most orders, each by itself, cut after 40 characters and escaped", () => {
     const hostile = `<b>\u202e${"x".repeat(50)}`;
-    const pairs = [..."ABBCCCDDDD", ...Array<string>(5).fill(hostile)];
+    const pairs = ["A", "B", "B", "C", "C", "C", "D", "D", "D", "D"].concat(
+      Array<string>(5).fill(hostile),
+    );
     const orders = pairs.map((exType) => ({
       ...someOrder,
       orderID: 1n,
