@@ -6,10 +6,13 @@ import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import { format } from "oxfmt";
 import type { FormatConfig } from "oxfmt";
 
+import packageDescription from "../../package.json" with { type: "json" };
 import { startDatedAnvil } from "../../test/helpers/anvil.js";
 import { useFixtureProject } from "../../test/helpers/fixture-project.js";
 import { createTestHre } from "../../test/helpers/hre.js";
-import { runTyped } from "../../test/helpers/run-vault-task.js";
+import { keysOf } from "../../src/protocol/index.js";
+import { runOnTerminal, runTyped } from "../../test/helpers/run-vault-task.js";
+import { drawTerminal, themes } from "./picture.js";
 import { toJsonSchema } from "./json-documents.js";
 import { renderErrors } from "./render-errors.js";
 import { renderTasks } from "./render-tasks.js";
@@ -26,17 +29,51 @@ const LEFT_OUT = "…\n";
 export async function recordDocuments(): Promise<ReadonlyMap<string, string>> {
   const readme = await readFile(path.join(root, "README.md"), "utf8");
   return new Map([
-    ["README.md", await withOutputs(readme, [])],
+    ["README.md", await withOutputs(withAddress(readme), [])],
     [
       "docs/tasks.md",
       await formatted(await withOutputs(renderTasks(), ["deploy-mocks"])),
     ],
     ["docs/troubleshooting.md", await formatted(renderErrors())],
+    ...(await drawSettlement()),
     [
       "docs/tasks.schema.json",
       await formatted(JSON.stringify(toJsonSchema()), "json"),
     ],
   ]);
+}
+
+/** The address of the site is written in package.json; README.md repeats it. */
+function withAddress(readme: string): string {
+  return readme.replace(
+    /(?<=\[Documentation\]\()[^)]*/u,
+    packageDescription.homepage,
+  );
+}
+
+/** A settlement in the terminal, in both themes. */
+async function drawSettlement(): Promise<ReadonlyArray<[string, string]>> {
+  const typed = "settle --yes";
+  const columns = 80;
+  return await onDocumentedNode(async (hre) => {
+    await runTyped(hre, "deploy-mocks --scenario as-deployed");
+    process.env["FORCE_COLOR"] = "1";
+    const shown = await runOnTerminal(hre, typed, columns);
+    delete process.env["FORCE_COLOR"];
+    // The round itself is in README.md.
+    const output = `$ npx hardhat vault ${typed} --network localhost\n…\n${shown.slice(shown.search(/^.*Changes/mu))}`;
+    return await Promise.all(
+      keysOf(themes).map(async (theme): Promise<[string, string]> => [
+        `docs/settlement-${theme}.svg`,
+        await drawTerminal(
+          output,
+          columns,
+          "A settlement in the terminal",
+          themes[theme],
+        ),
+      ]),
+    );
+  });
 }
 
 async function formatted(text: string, type = "md"): Promise<string> {
