@@ -4,7 +4,7 @@ import type { InterfaceAbi } from "ethers";
 import { invalidArgument } from "../errors.js";
 import type { CallResult } from "../rpc/calls.js";
 import { messageOf } from "../rpc/thrown.js";
-import { decodeRevertReason, hideInReason } from "../rpc/revert-reason.js";
+import { decodeRevertReason } from "../rpc/revert-reason.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
 import { quoteForeignText } from "../redact.js";
 import { WORD } from "./words.js";
@@ -59,7 +59,9 @@ export async function explainReason(
   errorAbisOf: ErrorAbisOf,
   hide: (text: string) => string,
 ): Promise<RevertReason> {
-  const reason = hideInReason(given, hide);
+  // The words of a reason without data are the node's, hidden in when it was classified.
+  const reason =
+    given.data === "0x" ? given : decodeRevertReason(given.data, [], hide);
   const { kind, data, text } = reason;
   if (kind !== "unknown" || data.length < 10) {
     return reason;

@@ -166,8 +166,7 @@ function explainGuard(
   const error = guardErrors().find(({ selector }) =>
     data.toLowerCase().startsWith(selector),
   );
-  const values =
-    error === undefined ? undefined : decodeArguments(error, data)?.values;
+  const values = error === undefined ? undefined : decodeArguments(error, data);
   if (guard === undefined || error === undefined || values === undefined) {
     return undefined;
   }

@@ -8,19 +8,21 @@ import {
 import { MAX_FOREIGN_TEXT } from "../escape.js";
 import { asRecord } from "../json.js";
 import { Redactor, quoteForeignText } from "../redact.js";
-import { findRevert, hideInReason } from "./revert-reason.js";
+import { findRevert } from "./revert-reason.js";
 import type { RevertReason } from "./revert-reason.js";
 import {
+  errorOfNode,
+  errorsIn,
   isHardhatError,
-  isOfThisProcess,
-  isRefusedStatus,
+  isMarked,
   messageOf,
   pluginOf,
-  readThrown,
   refusedText,
   retryAfterOf,
+  statusOf,
+  wordsInBody,
 } from "./thrown.js";
-import type { ErrorLink, Thrown } from "./thrown.js";
+import type { ErrorLink } from "./thrown.js";
 
 /**
  * - `reverted`: a contract reverted.
@@ -49,10 +51,18 @@ export interface Failure {
   /** Undefined if another attempt fails, too. */
   readonly retry?: FailureReason | undefined;
   /** Least wait before the next attempt. */
-  readonly retryAfterMs?: number | undefined;
-  readonly revert?: RevertReason | undefined;
-  /** @param attempts If there was more than one. */
-  readonly toError: (method: string, attempts?: AttemptCount) => VaultError;
+  readonly retryAfterMs?: number;
+  readonly revert?: RevertReason;
+  /** The failure in words, safe to show. */
+  readonly problem?: string;
+  /** What to do, if the node was not reached. */
+  readonly remedy?: string;
+  /** Code of the node's own error. */
+  readonly rpcCode?: number | undefined;
+  readonly httpStatus?: number | undefined;
+  readonly cause?: unknown;
+  /** The error to throw, if the other properties do not make it. */
+  readonly error?: VaultError;
 }
 
 export interface AttemptCount {
@@ -79,15 +89,7 @@ export function isRefusal(error: unknown): error is VaultError {
   );
 }
 
-// Signs of an error made on this side. A sign matches an HTTP status, or a code (else
-// the name) and the message.
-const timeoutSign =
-  /^(?:HHE704|TimeoutError|ETIMEDOUT|TIMEOUT|UND_ERR_(?:HEADERS|BODY|CONNECT)_TIMEOUT) /u;
-const unreadableSign = /^(?:HHE702|SyntaxError) /u;
-/** As Hardhat quotes the first bytes of a compressed answer. */
-const compressedSign = /^HHE702 .*response received: .\ufffd/u;
-/** Hardhat's errors for: not found, not a URL, not an integer, not hex. */
-const configVariableSign = /^HHE(?:7|28|29|30) /u;
+// A sign matches a code (else the name) and the message of an error made on this side.
 
 const settingSigns: ReadonlyArray<readonly [setting: string, sign: RegExp]> = [
   ["url", /^UND_ERR_INVALID_ARG (?:Invalid URL protocol|Redirect loop)/u],
@@ -95,15 +97,22 @@ const settingSigns: ReadonlyArray<readonly [setting: string, sign: RegExp]> = [
   ["accounts", /^HHE717 |^\w*Error (?:Invalid mnemonic|invalid scalar:)/u],
 ];
 
+/** Hardhat's errors for: not found, not a URL, not an integer, not hex. */
+const configVariableSign = /^HHE(?:7|28|29|30) /u;
+
+const timeoutSign =
+  /^(?:HHE704|TimeoutError|ETIMEDOUT|TIMEOUT|UND_ERR_(?:HEADERS|BODY|CONNECT)_TIMEOUT) /u;
+const unreadableSign = /^(?:HHE702|SyntaxError) /u;
+/** As Hardhat quotes the first bytes of a compressed answer. */
+const compressedSign = /^HHE702 .*response received: .\ufffd/u;
+
 /** Failures of a connection; the first match counts. */
 const connectionSigns: ReadonlyArray<
   readonly [sign: RegExp, problem: string, remedy?: string]
 > = [
-  [/^(HTTP status .*)/u, "{host} answered {found}"],
   [/^ECONNREFUSED |^HHE703 /u, "{host} refused the connection"],
   [/^(?:ECONNRESET|EPIPE|UND_ERR_SOCKET) /u, "{host} closed the connection"],
   [/^(ENOTFOUND|EAI_AGAIN) /u, "no address was found for {host} ({found})"],
-  [/^(E(?:HOST|NET)UNREACH) /u, "there is no way to {host} ({found})"],
   [
     /^ERR_TLS_CERT_ALTNAME_INVALID /u,
     "the certificate of {host} is for another name",
@@ -121,18 +130,22 @@ const connectionSigns: ReadonlyArray<
   ],
   [
     /^UND_ERR_ABORTED Proxy response \((\d+)\)/u,
-    "the proxy in front of {host} answered HTTP status {found}",
+    "the proxy answered HTTP status {found}",
     "Check the environment variables http_proxy, https_proxy and no_proxy.",
   ],
+  [
+    /^(UND_ERR_\w+|E(?:HOST|NET)UNREACH) /u,
+    "there is no way to {host} ({found})",
+  ],
 ];
+const passingSign = /^(?:ECONNRESET|EAI_AGAIN|EPIPE|UND_ERR_SOCKET) /u;
 
-/** A rule matches the JSON-RPC code, the HTTP status, an error of this side, or words. */
+/** A rule matches the JSON-RPC code, the HTTP status, or words. */
 interface Rule {
   readonly kind: FailureKind;
   readonly retry?: FailureReason | undefined;
   readonly codes?: readonly unknown[];
   readonly status?: RegExp;
-  readonly sign?: RegExp;
   /** Only where nodes have no code of their own for it. */
   readonly words: RegExp;
 }
@@ -149,7 +162,6 @@ const rules: readonly Rule[] = [
     // those of JSON-RPC and EIP-1474 for a missing method.
     kind: "refused",
     codes: [-32_601, -32_004],
-    sign: compressedSign,
     words:
       /out ?of ?gas|opcode|EVM error|stack (?:under|over)flow|invalid jump|execution (?:aborted|timeout)|daily|per day|monthly|gas (?:limit|cap)|intrinsic gas|data limit|smaller|(?:not|n't) supports?|unsupported/iu,
   },
@@ -179,7 +191,6 @@ const rules: readonly Rule[] = [
     retry: "transient",
     codes: [-32_002, -32_603, -32_700, -32_011, -32_046],
     status: /^(?:408|425|5\d\d)$/u,
-    sign: /^(?:HHE702|SyntaxError|ECONNRESET|EAI_AGAIN|EPIPE|UND_ERR_SOCKET) /u,
     words:
       /timed? ?-?out|deadline exceeded|temporar|try again|(?<!not )retry|not ready|at this time|overloaded|\bEOF\b|bad gateway|service unavailable|upstream|no .{0,20}(?:server|backend|node)s? available|socket hang up|connection (?:reset|closed|refused|termination)|\bid\b.{0,20}(?:mismatch|does not match)/iu,
   },
@@ -205,110 +216,159 @@ const ANY_SOURCE: Source = { network: "", redactor: new Redactor() };
  * names count only in errors made on this side, because a node can send any.
  */
 export function classify(thrown: unknown, source = ANY_SOURCE): Failure {
-  const found = readThrown(thrown);
-  const local = findLocal(thrown, found, source);
+  const { network, redactor, isBehindHardhat = false } = source;
+  const links = errorsIn(thrown);
+  const httpStatus = statusOf(links);
+  const ofNode = errorOfNode(thrown, links);
+  const cause = ofNode ?? thrown;
+  const { code } = asRecord(cause);
+  const rpcCode = typeof code === "number" ? code : undefined;
+  // A refusal of the node in a 4xx response is the node's; 5xx is a gateway's.
+  const isOfGateway = httpStatus !== undefined && !isRefusedStatus(httpStatus);
+  const isOfNode = ofNode !== undefined && !isOfGateway;
+  const signs = isOfNode ? [] : links.map(signOf);
+  const local = findLocal(thrown, links, signs, source);
   if (local !== undefined) {
-    // An answer to another request, as one that is no JSON.
-    return local.code === "VAULT_RPC_INVALID_RESPONSE"
-      ? { kind: "unreadable", retry: "transient", toError: () => local }
-      : { kind: "local", toError: () => local };
+    return local;
   }
-  const { said, links, status, match } = found;
-  if (match(timeoutSign) !== undefined) {
+  const facts = { rpcCode, httpStatus, cause };
+  if (firstMatch(signs, timeoutSign) !== undefined) {
     // It has used up the request's time.
-    return { kind: "timeout", toError: errorOf("timeout", found, source) };
+    return { kind: "timeout", ...facts };
   }
-  const reason = findRevert(said);
-  if (reason !== undefined) {
-    const revert = hideInReason(reason, (text) => source.redactor.hide(text));
-    const toError = errorOf("reverted", found, source);
-    return { kind: "reverted", revert, toError };
+  if (firstMatch(signs, compressedSign) !== undefined) {
+    const problem =
+      "the answer is compressed, though no compression was requested";
+    return { kind: "unreadable", problem, ...facts };
   }
-  const { kind, retry } = judge(found);
-  const wait = status === 429 ? SHORTEST_WAIT_AFTER_429_MS : SHORTEST_WAIT_MS;
-  return {
-    kind,
-    retry,
-    retryAfterMs: Math.max(
-      retryAfterOf(links) ?? 0,
-      retry === "rateLimited" ? wait : 0,
-    ),
-    toError: errorOf(kind, found, source),
-  };
-}
-
-/** Chooses the error for a failure at the node, or on the way to it. */
-function errorOf(
-  kind: FailureKind,
-  found: Thrown,
-  source: Source,
-): Failure["toError"] {
-  const { said, words, status, match } = found;
-  const { network, redactor } = source;
-  const { code } = asRecord(said);
-  return (method, attempts) => {
-    const facts = {
-      network,
-      method,
-      kind,
-      ...(typeof code === "number" && { rpcCode: code }),
-      ...(status !== undefined && { httpStatus: status }),
-      ...attempts,
-    };
-    if (kind === "timeout") {
-      return vaultError("VAULT_RPC_TIMEOUT", facts, said);
+  if (firstMatch(signs, unreadableSign) !== undefined) {
+    const text = redactor.quote(refusedText(thrown) ?? "");
+    const problem = /^[[{]/u.test(text)
+      ? `the answer was ${text}`
+      : "the answer is not JSON; the URL may lead or redirect to a web page";
+    return { kind: "unreadable", retry: "transient", problem, ...facts };
+  }
+  const remedy = `Check that the node runs, and host, port and key in ${settingOf(network, "url")}.`;
+  for (const [sign, text, ownRemedy = remedy] of connectionSigns) {
+    const match = firstMatch(signs, sign);
+    if (match !== undefined && httpStatus === undefined) {
+      const problem = text
+        .replace("{host}", redactor.hide(hostOf(links)))
+        .replace("{found}", match[1] ?? "");
+      const retry = passingSign.test(match.input) ? "transient" : undefined;
+      const kind = "unreachable";
+      return { kind, retry, problem, remedy: ownRemedy, ...facts };
     }
-    if (kind === "unreadable") {
-      // Without the cause: a proxy's page may contain the key.
-      const problem =
-        match(compressedSign) === undefined
-          ? describeUnreadable(refusedText(said) ?? "", redactor)
-          : "the answer is compressed, though no compression was requested";
-      return vaultError("VAULT_RPC_INVALID_RESPONSE", { ...facts, problem });
-    }
-    const way = describeWay(found, source);
-    if (way !== undefined) {
-      return vaultError(
-        "VAULT_NETWORK_UNREACHABLE",
-        { ...facts, ...way },
-        said,
-      );
-    }
+  }
+  const revert = findRevert(cause, (text) => redactor.hide(text));
+  if (revert !== undefined) {
+    const problem = quoteForeignText(revert.text);
+    return { kind: "reverted", revert, problem, ...facts };
+  }
+  const isUncoded = links.every(
+    (link) =>
+      typeof link["code"] !== "number" &&
+      !Object.hasOwn(link, "_isProviderError"),
+  );
+  // Hardhat gives each error of a node a code.
+  if (
+    isBehindHardhat &&
+    isUncoded &&
+    links[0] === cause &&
+    httpStatus === undefined
+  ) {
+    return { kind: "local", error: toHardhatError(thrown, redactor) };
+  }
+  const words = messageOf(cause);
+  const { kind, retry } = findRule(
+    rpcCode,
+    rpcCode === undefined || isOfGateway ? httpStatus : statusInCode(rpcCode),
+    words,
+  );
+  const limit =
+    httpStatus === 429 ? SHORTEST_WAIT_AFTER_429_MS : SHORTEST_WAIT_MS;
+  const retryAfterMs = Math.max(
+    retryAfterOf(links),
+    retry === "rateLimited" ? limit : 0,
+  );
+  if (httpStatus === undefined || isOfNode) {
     const problem = redactor.quote(words);
-    return vaultError("VAULT_RPC_ERROR", { ...facts, problem }, said);
-  };
+    return { kind, retry, retryAfterMs, problem, ...facts };
+  }
+  const inBody = redactor.quote(wordsInBody(links));
+  const problem = `the node answered HTTP status ${httpStatus}${inBody === "" ? "" : ` (${inBody})`}`;
+  return { kind, retry, retryAfterMs, problem, remedy, ...facts };
 }
 
-/** Converts the error of a failed request or connection. */
+/** Makes the error of a failed request. @param attempts If there was more than one. */
+export function toError(
+  failure: Failure,
+  method: string,
+  { network }: Source,
+  attempts?: AttemptCount,
+): VaultError {
+  const { kind, problem = "", remedy, rpcCode, httpStatus, cause } = failure;
+  const details = {
+    network,
+    method,
+    kind,
+    ...(rpcCode !== undefined && { rpcCode }),
+    ...(httpStatus !== undefined && { httpStatus }),
+    ...attempts,
+  };
+  if (failure.error !== undefined) {
+    return failure.error;
+  }
+  if (kind === "timeout") {
+    return vaultError("VAULT_RPC_TIMEOUT", details, cause);
+  }
+  if (kind === "unreadable") {
+    // Without the cause: a proxy's page may contain the key.
+    return vaultError("VAULT_RPC_INVALID_RESPONSE", { ...details, problem });
+  }
+  return remedy === undefined
+    ? vaultError("VAULT_RPC_ERROR", { ...details, problem }, cause)
+    : vaultError(
+        "VAULT_NETWORK_UNREACHABLE",
+        { ...details, problem, remedy },
+        cause,
+      );
+}
+
+/** Converts what a request or a connection threw. */
 export function toRpcError(
   thrown: unknown,
   method: string,
   source: Source,
 ): VaultError {
-  return classify(thrown, source).toError(method);
+  return toError(classify(thrown, source), method, source);
 }
 
-/** The error of this package, a setting, Hardhat or a plugin, if it is one. */
+/** A failure of this package, a setting, Hardhat or a plugin, if it is one. */
 function findLocal(
   thrown: unknown,
-  found: Thrown,
-  { network, redactor, isBehindHardhat = false }: Source,
-): VaultError | undefined {
-  const { said, links, match } = found;
+  links: readonly ErrorLink[],
+  signs: readonly string[],
+  { network, redactor }: Source,
+): Failure | undefined {
+  const local = (error: VaultError): Failure => ({ kind: "local", error });
   const ours = links.find((link) => VaultError.isVaultError(link));
   if (ours !== undefined) {
-    return ours;
+    // An answer to another request, as one that is no JSON.
+    return hasErrorCode(ours, "VAULT_RPC_INVALID_RESPONSE")
+      ? { kind: "unreadable", retry: "transient", error: ours }
+      : local(ours);
   }
   for (const [setting, sign] of settingSigns) {
-    const { input } = match(sign) ?? {};
+    const { input } = firstMatch(signs, sign) ?? {};
     if (input !== undefined) {
       const problem = redactor.quote(input.slice(input.indexOf(" ") + 1));
       const where = settingOf(network, setting);
-      return invalidArgument(where, problem.replace(/\.$/u, ""));
+      return local(invalidArgument(where, problem.replace(/\.$/u, "")));
     }
   }
-  if (isOfThisProcess(found, isBehindHardhat)) {
-    return toHardhatError(thrown, redactor);
+  if (isMarked(thrown)) {
+    return local(toHardhatError(thrown, redactor));
   }
   const wrongChain = links.find(
     (link) => isHardhatError(link) && link["errorCode"] === "HHE708",
@@ -317,78 +377,72 @@ function findLocal(
     const named = asRecord(wrongChain["messageArguments"]);
     const expected = String(named["configChainId"]);
     const actual = String(named["connectionChainId"]);
-    return vaultError("VAULT_WRONG_CHAIN", { network, expected, actual }, said);
+    const details = { network, expected, actual };
+    return local(vaultError("VAULT_WRONG_CHAIN", details, thrown));
   }
-  return match(configVariableSign) === undefined
+  return firstMatch(signs, configVariableSign) === undefined
     ? undefined
-    : toConfigVariableError(said, `A setting of networks.${network}`);
+    : local(toConfigVariableError(thrown, `A setting of networks.${network}`));
 }
 
-function judge({
-  said,
-  words,
-  status: httpStatus,
-  match,
-}: Thrown): Pick<Rule, "kind" | "retry"> {
-  const { code } = asRecord(said);
-  // A refusal of the node itself counts with any HTTP status.
-  const isOfNode =
-    typeof code === "number" &&
-    (httpStatus === undefined || isRefusedStatus(httpStatus));
-  const status = isOfNode ? statusInCode(code) : httpStatus;
+function signOf(link: ErrorLink): string {
+  const { code, name, errorCode } = link;
+  // A numeric code is the node's own, and so is its message.
+  const sign = isHardhatError(link)
+    ? errorCode
+    : typeof code === "number"
+      ? name
+      : (code ?? name);
+  const message = typeof code === "number" ? "" : messageOf(link);
+  return `${typeof sign === "string" ? sign : ""} ${message}`;
+}
+
+function firstMatch(
+  signs: readonly string[],
+  sign: RegExp,
+): RegExpExecArray | undefined {
+  return (
+    signs.map((text) => sign.exec(text)).find((found) => found !== null) ??
+    undefined
+  );
+}
+
+function findRule(
+  rpcCode: number | undefined,
+  status: number | undefined,
+  words: string,
+): Pick<Rule, "kind" | "retry"> {
   const begin = words.slice(0, MAX_FOREIGN_TEXT);
-  const { kind, retry } = rules.find(
-    (rule) =>
-      rule.codes?.includes(code) === true ||
-      rule.status?.test(String(status)) === true ||
-      (rule.sign !== undefined && match(rule.sign) !== undefined) ||
-      rule.words.test(begin),
-  ) ?? { kind: "refused" };
-  const isWay = connectionSigns.some(([sign]) => match(sign) !== undefined);
-  return {
-    retry,
-    kind:
-      match(unreadableSign) !== undefined
-        ? "unreadable"
-        : isWay && httpStatus === undefined
-          ? "unreachable"
-          : kind,
-  };
+  return (
+    rules.find(
+      (rule) =>
+        rule.codes?.includes(rpcCode) === true ||
+        rule.status?.test(String(status)) === true ||
+        rule.words.test(begin),
+    ) ?? { kind: "refused" }
+  );
+}
+
+/** True for a status after which the same request fails again. */
+function isRefusedStatus(status: number): boolean {
+  return status >= 400 && status < 500 && ![408, 425, 429].includes(status);
 }
 
 /** Some gateways put an HTTP status into the code, as 429 or as -32429. */
-function statusInCode(code: unknown): number | undefined {
-  const status = Number(code) < 0 ? -32_000 - Number(code) : Number(code);
+function statusInCode(code: number): number | undefined {
+  const status = code < 0 ? -32_000 - code : code;
   return status >= 400 && status < 600 ? status : undefined;
 }
 
-/** Why the node could not be reached, and what to do; undefined if it could. */
-function describeWay(
-  { links, wordsInBody, match }: Thrown,
-  { network, redactor }: Source,
-): { readonly problem: string; readonly remedy: string } | undefined {
-  for (const [sign, text, remedy] of connectionSigns) {
-    const matched = match(sign);
-    if (matched !== undefined) {
-      const problem = text
-        .replace("{host}", redactor.hide(hostOf(links)))
-        .replace("{found}", matched[1] ?? "");
-      const words = redactor.quote(wordsInBody);
-      return {
-        problem: `${problem}${words === "" ? "" : ` (${words})`}`,
-        remedy:
-          remedy ??
-          `Check that the node runs, and host, port and key in ${settingOf(network, "url")}.`,
-      };
+/** Host and port of the node, if an error of this side names them. */
+function hostOf(links: readonly ErrorLink[]): string {
+  for (const { address, hostname, port } of links) {
+    const host = address ?? hostname;
+    if (typeof host === "string") {
+      return typeof port === "number" ? `${host}:${port}` : host;
     }
   }
-  return undefined;
-}
-
-function describeUnreadable(text: string, redactor: Redactor): string {
-  return /^\s*[[{]/u.test(text)
-    ? `the answer was ${redactor.quote(text)}`
-    : "the answer is not JSON; the URL may lead or redirect to a web page";
+  return "the node";
 }
 
 /**
@@ -406,23 +460,6 @@ export function toConfigVariableError(
       ? `the configuration variable ${quoteForeignText(name)} is missing from the environment of this process, and no keystore has it. A scheduler such as cron has an environment of its own.`
       : quoteForeignText(messageOf(error));
   return vaultError("VAULT_CONFIG_VARIABLE", { where, problem }, error);
-}
-
-/** Host and port of the node, if an error of this side names them. */
-function hostOf(links: readonly ErrorLink[]): string {
-  for (const link of links) {
-    const { address, hostname, port } = link;
-    const [, url = ""] =
-      /^[A-Z].* (https?:\S+)(?: was refused)?$/u.exec(messageOf(link)) ?? [];
-    if (URL.canParse(url)) {
-      return new URL(url).host;
-    }
-    const host = address ?? hostname;
-    if (typeof host === "string") {
-      return typeof port === "number" ? `${host}:${port}` : host;
-    }
-  }
-  return "the node";
 }
 
 /** Sites whose addresses in an error are for the reader, and no node's. */

@@ -8,7 +8,6 @@ import {
   dataSlice,
   isHexString,
 } from "ethers";
-import type { FunctionFragment } from "ethers";
 
 import { IMockErrors__factory } from "../bindings/factories/IMockErrors__factory.js";
 import { guardErrors } from "../guard/errors.js";
@@ -16,8 +15,141 @@ import { MAX_FOREIGN_TEXT } from "../escape.js";
 import { toJsonValue } from "../json.js";
 import { everythingIn, messageOf } from "./thrown.js";
 
+export interface RevertReason {
+  readonly kind:
+    | "string"
+    | "panic"
+    | "custom"
+    | "invalid-opcode"
+    | "unknown"
+    | "none";
+  /** Text to show; it holds the contract's own words, not yet escaped. */
+  readonly text: string;
+  /** The revert data, 0x hex. */
+  readonly data: string;
+}
+
 /** The text of a revert without data. */
 export const NO_REASON = "no reason given";
+
+export const ERROR_STRING_SELECTOR = "0x08c379a0";
+export const PANIC_SELECTOR = "0x4e487b71";
+
+const errorString = ErrorFragment.from("error Error(string)");
+const panic = ErrorFragment.from("error Panic(uint256)");
+/** Of the package's contracts. Cached: a scan may have thousands of reverts. */
+let ownErrors: readonly ErrorFragment[] | undefined;
+
+/**
+ * @param errors Custom errors to try after those of the package's contracts.
+ * @param hide Hides secrets in the contract's own words, not in names and figures.
+ */
+export function decodeRevertReason(
+  data: string,
+  errors: readonly ErrorFragment[] = [],
+  hide = (text: string): string => text,
+): RevertReason {
+  if (data === "0x") {
+    return { kind: "none", text: NO_REASON, data };
+  }
+  const selector = data.slice(0, 10).toLowerCase();
+  ownErrors ??= [
+    errorString,
+    panic,
+    ...guardErrors(),
+    ...IMockErrors__factory.createInterface().fragments.filter(
+      (fragment) => fragment instanceof ErrorFragment,
+    ),
+  ];
+  for (const error of [...ownErrors, ...errors]) {
+    const values =
+      error.selector === selector ? decodeArguments(error, data) : undefined;
+    if (values !== undefined) {
+      return { ...describeError(error, values, hide), data };
+    }
+  }
+  const bytes = (data.length - 10) / 2;
+  const text =
+    bytes < 0
+      ? `unknown error data ${hide(data)}`
+      : `unknown error ${selector} with ${bytes} bytes of arguments${bytes === 0 ? "" : `: ${hide(data)}`}`;
+  return { kind: "unknown", text, data };
+}
+
+/** Example: `TooEarly(end: 1700000000)`. */
+function describeError(
+  error: ErrorFragment,
+  values: Values,
+  hide: (text: string) => string,
+): Pick<RevertReason, "kind" | "text"> {
+  const [first] = Object.values(values);
+  if (error === errorString) {
+    return { kind: "string", text: hide(String(first)) };
+  }
+  if (error === panic && typeof first === "bigint") {
+    // The text is part of a sentence that has the word "reverted".
+    const text = panicErrorCodeToMessage(first).replace(/^reverted with /u, "");
+    return { kind: "panic", text };
+  }
+  const shown = Object.entries(values).map(([name, value]) => {
+    const text = JSON.stringify(toJsonValue(value), (_key, inner: unknown) =>
+      typeof inner === "string" ? hide(inner) : inner,
+    );
+    return `${name}: ${typeof value === "bigint" ? value : text}`;
+  });
+  return { kind: "custom", text: `${error.name}(${shown.join(", ")})` };
+}
+
+/** Values by name, nested as in the ABI. */
+type Values = Readonly<Record<string, unknown>>;
+
+/** @returns Undefined if the arguments of the error do not begin with a canonical encoding. */
+export function decodeArguments(
+  { inputs }: ErrorFragment,
+  data: string,
+): Values | undefined {
+  const coder = AbiCoder.defaultAbiCoder();
+  // As bytes, because ethers throws for a string with invalid UTF-8.
+  const types = inputs.map((input) =>
+    ParamType.from(input.format("full").replaceAll(/\bstring\b/gu, "bytes")),
+  );
+  const encoded = dataSlice(data, 4);
+  try {
+    const values: readonly unknown[] = coder.decode(types, encoded).toArray();
+    return encoded.startsWith(coder.encode(types, [...values]))
+      ? toPlainRecord(inputs, values)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function toPlainRecord(
+  types: readonly ParamType[],
+  values: readonly unknown[],
+): Values {
+  return Object.fromEntries(
+    types.map((type, index) => [
+      // Never a bare number, because objects list numeric keys first.
+      type.name === "" ? `_${index}` : type.name,
+      toPlain(type, values[index]),
+    ]),
+  );
+}
+
+/** Converts a value of ethers to plain data, and its bytes back to strings. */
+function toPlain(type: ParamType, value: unknown): unknown {
+  const items: readonly unknown[] = Array.isArray(value) ? value : [];
+  if (type.isArray()) {
+    return items.map((item) => toPlain(type.arrayChildren, item));
+  }
+  if (type.isTuple()) {
+    return toPlainRecord(type.components, items);
+  }
+  return type.baseType === "string"
+    ? Buffer.from(String(value).slice(2), "hex").toString("utf8")
+    : value;
+}
 
 /** Messages of nodes for the INVALID opcode, and for one that their EVM lacks. */
 const INVALID_OPCODE =
@@ -35,179 +167,6 @@ export function invalidOpcode(message: string): RevertReason | undefined {
     : undefined;
 }
 
-export interface RevertReason {
-  readonly kind:
-    | "string"
-    | "panic"
-    | "custom"
-    | "invalid-opcode"
-    | "unknown"
-    | "none";
-  /** Text to show; it holds the contract's own words, not yet escaped. */
-  readonly text: string;
-  /** The revert data, 0x hex. */
-  readonly data: string;
-}
-
-type HideSecrets = (text: string) => string;
-
-export const ERROR_STRING_SELECTOR = "0x08c379a0";
-export const PANIC_SELECTOR = "0x4e487b71";
-
-const errorString = ErrorFragment.from("error Error(string)");
-const panic = ErrorFragment.from("error Panic(uint256)");
-/** Of the package's contracts. Cached: a scan may have thousands of reverts. */
-let ownErrors: readonly ErrorFragment[] | undefined;
-
-/**
- * @param errors Custom errors to try after those of the package's contracts.
- * @param hide Hides secrets in the contract's own words.
- */
-export function decodeRevertReason(
-  data: string,
-  errors: readonly ErrorFragment[] = [],
-  hide: HideSecrets = (text) => text,
-): RevertReason {
-  if (data === "0x") {
-    return { kind: "none", text: NO_REASON, data };
-  }
-  const selector = data.slice(0, 10).toLowerCase();
-  ownErrors ??= [
-    ...guardErrors(),
-    ...IMockErrors__factory.createInterface().fragments.filter(
-      (fragment) => fragment instanceof ErrorFragment,
-    ),
-  ];
-  for (const error of [errorString, panic, ...ownErrors, ...errors]) {
-    const decoded =
-      error.selector === selector ? decodeArguments(error, data) : undefined;
-    if (decoded !== undefined) {
-      return { ...describeError(error, decoded, hide), data };
-    }
-  }
-  const bytes = (data.length - 10) / 2;
-  const text =
-    bytes < 0
-      ? `unknown error data ${hide(data)}`
-      : `unknown error ${selector} with ${bytes} bytes of arguments${bytes === 0 ? "" : `: ${hide(data)}`}`;
-  return { kind: "unknown", text, data };
-}
-
-/** Example: `TooEarly(end: 1700000000)`. */
-function describeError(
-  error: ErrorFragment,
-  { values }: DecodedArguments,
-  hide: HideSecrets,
-): Pick<RevertReason, "kind" | "text"> {
-  const [first] = Object.values(values);
-  if (error === errorString) {
-    return { kind: "string", text: hide(String(first)) };
-  }
-  if (error === panic && typeof first === "bigint") {
-    // The text is part of a sentence that has the word "reverted".
-    const text = panicErrorCodeToMessage(first).replace(/^reverted with /u, "");
-    return { kind: "panic", text };
-  }
-  const shown = Object.entries(values).map(
-    ([key, value]) =>
-      `${key}: ${typeof value === "bigint" ? value : JSON.stringify(hideInside(value, hide))}`,
-  );
-  return { kind: "custom", text: `${error.name}(${shown.join(", ")})` };
-}
-
-function hideInside(value: unknown, hide: HideSecrets): unknown {
-  return JSON.parse(
-    JSON.stringify(toJsonValue(value)),
-    (_key, inner: unknown) => (typeof inner === "string" ? hide(inner) : inner),
-  );
-}
-
-/**
- * Hides secrets in the words of a reason, not in the names and figures of an error.
- * It decodes an error again, so call it before the project's ABIs have explained one.
- */
-export function hideInReason(
-  reason: RevertReason,
-  hide: HideSecrets,
-): RevertReason {
-  const { kind, text, data } = reason;
-  if (kind === "string") {
-    return { kind, text: hide(text), data };
-  }
-  return kind === "custom" || kind === "unknown"
-    ? decodeRevertReason(data, [], hide)
-    : reason;
-}
-
-/** Values by name, nested as in the ABI. */
-export type Values = Readonly<Record<string, unknown>>;
-
-interface DecodedArguments {
-  readonly values: Values;
-  /** The bytes behind the encoding, 0x hex. */
-  readonly trailing?: string;
-}
-
-/**
- * Decodes the arguments of a call or of a custom error.
- *
- * @returns Undefined if the bytes do not begin with a canonical encoding.
- */
-export function decodeArguments(
-  { inputs }: ErrorFragment | FunctionFragment,
-  data: string,
-  names: readonly string[] = inputs.map(nameOf),
-): DecodedArguments | undefined {
-  const coder = AbiCoder.defaultAbiCoder();
-  // As bytes, because ethers throws for a string with invalid UTF-8.
-  const types = inputs.map((input) =>
-    ParamType.from(input.format("full").replaceAll(/\bstring\b/gu, "bytes")),
-  );
-  const encoded = dataSlice(data, 4);
-  try {
-    const values: readonly unknown[] = coder.decode(types, encoded).toArray();
-    const canonical = coder.encode(types, [...values]);
-    if (!encoded.startsWith(canonical)) {
-      return undefined;
-    }
-    const trailing = encoded.slice(canonical.length);
-    return {
-      values: Object.fromEntries(
-        inputs.map((input, index) => [
-          names[index] ?? nameOf(input, index),
-          toPlain(input, values[index]),
-        ]),
-      ),
-      ...(trailing === "" ? {} : { trailing: `0x${trailing}` }),
-    };
-  } catch {
-    return undefined;
-  }
-}
-
-/** Never a bare number, because objects list numeric keys first. */
-function nameOf({ name }: ParamType, index: number): string {
-  return name === "" ? `_${index}` : name;
-}
-
-/** Converts a value of ethers to plain data, and its bytes back to strings. */
-function toPlain(type: ParamType, value: unknown): unknown {
-  if (type.isArray() || type.isTuple()) {
-    const items: readonly unknown[] = Array.isArray(value) ? value : [];
-    return type.isArray()
-      ? items.map((item) => toPlain(type.arrayChildren, item))
-      : Object.fromEntries(
-          type.components.map((component, index) => [
-            nameOf(component, index),
-            toPlain(component, items[index]),
-          ]),
-        );
-  }
-  return type.baseType === "string"
-    ? Buffer.from(String(value).slice(2), "hex").toString("utf8")
-    : value;
-}
-
 /** No contract returns longer revert data. */
 const MAX_REVERT_DATA = 1_000_000;
 
@@ -216,8 +175,15 @@ const EXECUTION_REVERTED = 3;
 
 const revertWords = /\brevert|VM Exception|VM execution error/iu;
 
-/** Finds a revert in an error of this side or of the node. */
-export function findRevert(error: unknown): RevertReason | undefined {
+/**
+ * Finds a revert in an error of this side or of the node.
+ *
+ * @param hide Hides secrets in the contract's own words.
+ */
+export function findRevert(
+  error: unknown,
+  hide: (text: string) => string,
+): RevertReason | undefined {
   const links = everythingIn(error);
   const data =
     links
@@ -232,10 +198,9 @@ export function findRevert(error: unknown): RevertReason | undefined {
       return found;
     }
     // The codes and words of a revert also stand for a node's low gas limit.
-    const said = links
-      .map((link) => link["data"])
-      .filter((one) => typeof one === "string");
-    const words = [...texts, ...said].join("\n");
+    const words = [...texts, ...links.map((link) => link["data"])]
+      .filter((one) => typeof one === "string")
+      .join("\n");
     if (/out ?of ?gas/iu.test(words) && !/\brevert/iu.test(words)) {
       return undefined;
     }
@@ -251,8 +216,8 @@ export function findRevert(error: unknown): RevertReason | undefined {
     data === "0x" ? texts.map(reasonIn).find((text) => text !== "") : undefined;
   const hex = toHexData(reason);
   return reason === undefined || hex !== undefined
-    ? decodeRevertReason(hex ?? data)
-    : { kind: "string", text: reason, data };
+    ? decodeRevertReason(hex ?? data, [], hide)
+    : { kind: "string", text: hide(reason), data };
 }
 
 /** Some nodes write "Reverted 0x…". */

@@ -4,7 +4,7 @@ import { vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import { Redactor, quoteForeignText } from "../redact.js";
 import type { Eip1193Provider } from "./eip1193.js";
-import { classify } from "./errors.js";
+import { classify, toError } from "./errors.js";
 import type { Failure, Source } from "./errors.js";
 import { BLOCK_METHOD, KnownBlocks, blockNotFound } from "./block-id.js";
 import { ResponseParser } from "./response-parser.js";
@@ -33,7 +33,7 @@ export interface RequestOptions {
   readonly onRetry?: ((event: RetryEvent) => void) | undefined;
 }
 
-/** Deadline of a request whose group has none. */
+/** Deadline of a read that is given none. */
 export const DEFAULT_TIMEOUT_MS = 300_000;
 
 /**
@@ -57,72 +57,22 @@ const SLOWED_AGAIN_MS = 200;
 
 /** Turns of the requests to a node, of which fewer are sent at a time if it limits the rate. */
 class Turns {
-  #most = MAX_CONCURRENCY;
-  #underWay = 0;
+  public readonly take = pLimit(MAX_CONCURRENCY);
   #answeredInARow = 0;
   #slowedAt = -Infinity;
-  /** Those that were sent before come first. */
-  readonly #again: Array<() => void> = [];
-  readonly #waiting: Array<() => void> = [];
-
-  /** A request keeps its turn while it is retried: others wait before they are sent. */
-  public async take<T>(work: () => Promise<T>): Promise<T> {
-    await this.#begin(this.#waiting);
-    try {
-      return await work();
-    } finally {
-      this.#end();
-    }
-  }
-
-  /** Before a retry: gives back a turn too many, and waits for the next. */
-  public async keep(): Promise<void> {
-    if (this.#underWay > this.#most) {
-      this.#underWay -= 1;
-      await this.#begin(this.#again);
-    }
-  }
 
   /** As TCP does: half as many after a refusal, one more after four times as many answers. */
   public adapt(isRateLimited: boolean): void {
-    if (isRateLimited) {
+    const { concurrency } = this.take;
+    this.#answeredInARow = isRateLimited ? 0 : this.#answeredInARow + 1;
+    if (!isRateLimited && this.#answeredInARow >= 4 * concurrency) {
       this.#answeredInARow = 0;
-      const now = performance.now();
-      if (now - this.#slowedAt > SLOWED_AGAIN_MS) {
-        this.#slowedAt = now;
-        this.#most = Math.max(1, this.#most >> 1);
-      }
-      return;
+      this.take.concurrency = Math.min(concurrency + 1, MAX_CONCURRENCY);
     }
-    this.#answeredInARow += 1;
-    if (
-      this.#most < MAX_CONCURRENCY &&
-      this.#answeredInARow >= 4 * this.#most
-    ) {
-      this.#answeredInARow = 0;
-      this.#most += 1;
-    }
-  }
-
-  async #begin(queue: Array<() => void>): Promise<void> {
-    if (this.#underWay < this.#most) {
-      this.#underWay += 1;
-      return;
-    }
-    await new Promise<void>((resolve) => {
-      queue.push(resolve);
-    });
-  }
-
-  #end(): void {
-    this.#underWay -= 1;
-    while (this.#underWay < this.#most) {
-      const next = this.#again.shift() ?? this.#waiting.shift();
-      if (next === undefined) {
-        return;
-      }
-      this.#underWay += 1;
-      next();
+    const now = performance.now();
+    if (isRateLimited && now - this.#slowedAt > SLOWED_AGAIN_MS) {
+      this.#slowedAt = now;
+      this.take.concurrency = Math.max(1, concurrency >> 1);
     }
   }
 }
@@ -162,9 +112,8 @@ export class KnownNode {
   ) {}
 }
 
-/** State that the requests of one group share. */
+/** What the requests of one group share. */
 interface RequestGroup {
-  /** Without one, each request has its own. */
   readonly deadlines: readonly AbortSignal[];
   /** Those of the caller, who gets their reason. */
   readonly signals: readonly AbortSignal[];
@@ -204,21 +153,19 @@ export class RpcClient {
     { timeout, signal, onRetry }: RequestOptions,
     standardTimeout?: number,
   ): RpcClient {
-    const { group } = this;
-    const hasDeadline = group.deadlines.length > 0;
-    const time = timeout ?? (hasDeadline ? undefined : standardTimeout);
+    const { deadlines, signals, listeners } = this.group;
+    const time =
+      timeout ?? (deadlines.length > 0 ? undefined : standardTimeout);
     if (time === undefined && signal === undefined && onRetry === undefined) {
       return this;
     }
-    const { deadlines, signals, listeners } = group;
+    const deadline =
+      time === undefined ? [] : [AbortSignal.timeout(Math.ceil(time))];
     return this.#with(
       {
-        deadlines:
-          time === undefined
-            ? deadlines
-            : [...deadlines, AbortSignal.timeout(Math.ceil(time))],
-        signals: signal === undefined ? signals : [...signals, signal],
-        listeners: onRetry === undefined ? listeners : [...listeners, onRetry],
+        deadlines: [...deadlines, ...deadline],
+        signals: [...signals, ...(signal === undefined ? [] : [signal])],
+        listeners: [...listeners, ...(onRetry === undefined ? [] : [onRetry])],
       },
       this.policy,
     );
@@ -257,11 +204,9 @@ export class RpcClient {
   ): Promise<unknown> {
     const executed = await this.requestOrRevert(method, params);
     if ("reverted" in executed) {
-      throw vaultError("VAULT_RPC_ERROR", {
-        network: this.network,
-        method,
-        problem: quoteForeignText(executed.reverted.text),
-      });
+      const problem = quoteForeignText(executed.reverted.text);
+      const failure = { kind: "reverted", problem } as const;
+      throw toError(failure, method, this.source);
     }
     return executed.result;
   }
@@ -283,80 +228,62 @@ export class RpcClient {
     method: string,
     params: readonly unknown[],
   ): Promise<Executed> {
+    const { node, source } = this;
     if (method !== BATCH && !safeToResend.test(method)) {
-      const executed = await this.#send(method, params);
-      if ("kind" in executed) {
-        throw executed.toError(method);
+      const outcome = await this.#send(method, params);
+      if ("kind" in outcome) {
+        throw toError(outcome, method, source);
       }
-      return executed;
+      return outcome;
     }
-    const { node, policy } = this;
-    const { deadlines, signals, listeners } = this.group;
-    const own = new AbortController();
-    // Not AbortSignal.timeout(), which would stay for as long after each request.
-    const timer = setTimeout(() => {
-      own.abort();
-    }, DEFAULT_TIMEOUT_MS);
-    const ends = [
-      ...(deadlines.length === 0 ? [own.signal] : deadlines),
-      ...signals,
-    ];
     const begunAt = performance.now();
     // Counted apart: a node that limited the rate for long may still fail in passing.
     const failures = { rateLimited: 0, transient: 0 };
-    let sent = 0;
+    let attempts = 0;
     let failed: Failure | undefined;
     let failing: VaultError | undefined;
     const errorOf = (failure: Failure): VaultError => {
       const seconds = Math.round((performance.now() - begunAt) / 1_000);
-      return failure.toError(
-        method,
-        sent > 1 ? { attempts: sent, seconds } : undefined,
-      );
+      const count = attempts > 1 ? { attempts, seconds } : undefined;
+      return toError(failure, method, source, count);
     };
-    // All in one turn. A request that hangs gives its turn to another at the deadline.
-    const sendInTurn = async (over: Promise<never>): Promise<Executed> => {
-      for (;;) {
-        // One that waited for its turn for too long is not sent.
-        firstAborted(ends)?.throwIfAborted();
-        sent += 1;
-        const outcome = await Promise.race([this.#send(method, params), over]);
-        const isFailed = "kind" in outcome;
-        node.turns.adapt(isFailed && outcome.retry === "rateLimited");
-        if (!isFailed) {
-          return outcome;
-        }
-        failed = outcome;
-        const { retry: reason, retryAfterMs } = outcome;
-        if (reason === undefined || (failures[reason] += 1) >= policy[reason]) {
-          throw errorOf(outcome);
-        }
-        failing = outcome.toError(method);
-        node.failing = failing;
-        const { shortMessage: problem } = failing;
-        for (const listener of listeners) {
-          listener({ method, reason, problem, attempt: sent });
-        }
-        await pause(waitAfter(sent, retryAfterMs), ...ends);
-        await node.turns.keep();
+    const attempt = async (
+      over: Promise<never>,
+    ): Promise<Executed | undefined> => {
+      // One that waited for its turn for too long is not sent.
+      firstAborted(this.#ends)?.throwIfAborted();
+      attempts += 1;
+      const outcome = await Promise.race([this.#send(method, params), over]);
+      const isFailed = "kind" in outcome;
+      node.turns.adapt(isFailed && outcome.retry === "rateLimited");
+      if (!isFailed) {
+        return outcome;
       }
+      const { retry: reason, retryAfterMs } = outcome;
+      if (
+        reason === undefined ||
+        (failures[reason] += 1) >= this.policy[reason]
+      ) {
+        throw errorOf(outcome);
+      }
+      failed = outcome;
+      failing = toError(outcome, method, source);
+      node.failing = failing;
+      const { shortMessage: problem } = failing;
+      // It keeps its turn: others wait before they are sent.
+      await this.waitBefore(
+        { method, reason, problem, attempt: attempts },
+        waitAfter(attempts, retryAfterMs),
+      );
+      return undefined;
     };
+    const repeat = async (over: Promise<never>): Promise<Executed> =>
+      (await node.turns.take(attempt, over)) ?? (await repeat(over));
     try {
-      return await orAbort(
-        async (over) =>
-          await node.turns.take(async () => await sendInTurn(over)),
-        ...ends,
-      );
-    } catch (error) {
-      if (isAbortOf(signals, error) || !isAbortOf(ends, error)) {
-        throw error;
-      }
-      throw this.#atDeadline(
-        method,
+      return await this.#untilEnd(method, repeat, () =>
         failed === undefined ? undefined : errorOf(failed),
       );
     } finally {
-      clearTimeout(timer);
       if (node.failing === failing) {
         node.failing = undefined;
       }
@@ -388,24 +315,10 @@ export class RpcClient {
       }
       result = null;
     }
+    const error = blockNotFound(network, String(params[0]));
     return method === BLOCK_METHOD && result === null && isOfKnownBlock
-      ? {
-          kind: "behind",
-          retry: "transient",
-          toError: () => blockNotFound(network, String(params[0])),
-        }
+      ? { kind: "behind", retry: "transient", error }
       : { result };
-  }
-
-  /** @param failure An earlier failure explains more than a timeout. */
-  #atDeadline(method: string, failure?: VaultError): VaultError {
-    const { network, group, node } = this;
-    group.failureAtDeadline ??= failure;
-    return (
-      group.failureAtDeadline ??
-      node.failing ??
-      vaultError("VAULT_RPC_TIMEOUT", { network, method })
-    );
   }
 
   /**
@@ -422,7 +335,7 @@ export class RpcClient {
     for (const listener of listeners) {
       listener(event);
     }
-    await pause(milliseconds, ...deadlines, ...signals);
+    await pause(milliseconds, ...this.#ends);
     firstAborted(signals)?.throwIfAborted();
     return firstAborted(deadlines) === undefined;
   }
@@ -433,14 +346,32 @@ export class RpcClient {
    * @param method Name of the work in error texts.
    */
   public async withinDeadline<T>(method: string, work: Promise<T>): Promise<T> {
-    const { deadlines, signals } = this.group;
-    if (deadlines.length === 0 && signals.length === 0) {
-      return await work;
-    }
+    return await this.#untilEnd(method, async () => await work);
+  }
+
+  get #ends(): readonly AbortSignal[] {
+    return [...this.group.deadlines, ...this.group.signals];
+  }
+
+  /** @param failed An earlier failure of the work explains more than a timeout. */
+  async #untilEnd<T>(
+    method: string,
+    work: (over: Promise<never>) => Promise<T>,
+    failed = (): VaultError | undefined => undefined,
+  ): Promise<T> {
+    const { network, node, group } = this;
     try {
-      return await orAbort(work, ...deadlines, ...signals);
+      return await orAbort(work, ...this.#ends);
     } catch (error) {
-      throw isAbortOf(deadlines, error) ? this.#atDeadline(method) : error;
+      if (!isAbortOf(group.deadlines, error)) {
+        throw error;
+      }
+      group.failureAtDeadline ??= failed();
+      throw (
+        group.failureAtDeadline ??
+        node.failing ??
+        vaultError("VAULT_RPC_TIMEOUT", { network, method })
+      );
     }
   }
 }

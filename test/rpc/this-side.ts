@@ -166,7 +166,7 @@ describe("a request that fails on this side", () => {
       await expectFailure(
         "VAULT_NETWORK_UNREACHABLE",
         `${protocol}://node.test/${KEY}`,
-        /the proxy in front of node\.test answered HTTP status 407.*https_proxy/u,
+        /the proxy answered HTTP status 407.*https_proxy/u,
       );
     }
   });
