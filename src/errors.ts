@@ -115,14 +115,14 @@ const errors = {
     },
     VAULT_FEE_ABOVE_LIMIT: {
       refuses: true,
-      text: "The transaction needs {what} of {price} wei per gas on network {network}, which is above the limit of {limit} wei ({setting}).",
+      text: "The transaction needs {what} of {price} per gas on network {network}, which is above the limit of {limit} ({setting}).",
       fix: "Try again when gas is cheaper, or raise {setting}. Nothing was sent.",
     },
     VAULT_FEE_LIMIT_NEEDED: {
       refuses: true,
-      text: "Nobody is asked, network {network} is live, and no limit bounds the fee. A unit of gas costs {price} wei now.",
+      text: "Nobody is asked, network {network} is live, and no limit bounds the fee. A unit of gas costs {price} now.",
       fix: "Write `maxFeePerGasLimit: {limit}n,` into networks.{network}.vault: ten times that. Or pass `maxFeePerGas: {limit}n`. Nothing was sent.",
-      cli: "Write `maxFeePerGasLimit: {limit}n,` into networks.{network}.vault: ten times that. Or pass `--max-fee-per-gas {limit}`, which `settle` takes. Nothing was sent.",
+      cli: "Write `maxFeePerGasLimit: {limit}n,` into networks.{network}.vault: ten times that. Or pass `--max-fee-per-gas {limit}wei`, which `settle` takes. Nothing was sent.",
     },
     VAULT_REVERTED_BEFORE: {
       refuses: true,
@@ -142,7 +142,7 @@ const errors = {
     },
     VAULT_NOT_CONFIRMED: {
       refuses: true,
-      text: "Not confirmed.",
+      text: "Cancelled.",
       fix: "Nothing was sent.",
     },
     VAULT_NO_TERMINAL: {

@@ -1,6 +1,8 @@
+import { createRequire } from "node:module";
+
 import { textsForCommandLine } from "../src/errors.js";
 import type { VaultError } from "../src/errors.js";
-import { toJsonValue } from "../src/json.js";
+import { asRecord, toJsonValue } from "../src/json.js";
 import { toFlag } from "./parse-options.js";
 import type { TypedOptions } from "./parse-options.js";
 
@@ -56,4 +58,13 @@ export function repeatFlags(args: TypedOptions): string {
 /** A value for a JSON document; errors get the texts of the command line. */
 export function toDocument(value: unknown): unknown {
   return toJsonValue(value, (error) => messageForCommandLine(error));
+}
+
+/** The paragraph about an error on the documentation's site, whose address package.json has. */
+export function pageOf(code: string): string {
+  const ownPackage: unknown = createRequire(import.meta.url)(
+    "hardhat-vault/package.json",
+  );
+  const { homepage } = asRecord(ownPackage);
+  return `${String(homepage)}documents/Error_codes.html#${code.toLowerCase()}`;
 }

@@ -10,7 +10,7 @@ import { toHardhatError } from "../src/rpc/errors.js";
 import { isMarked, messageOf } from "../src/rpc/thrown.js";
 import { toSafeJson } from "../src/escape.js";
 import { Redactor } from "../src/redact.js";
-import { inFlags, toDocument } from "./error-texts.js";
+import { inFlags, pageOf, toDocument } from "./error-texts.js";
 import type { Block } from "./output/blocks.js";
 import { renderText, wrapText } from "./output/render-text.js";
 import type { Options, ValuesOf } from "./definitions.js";
@@ -111,7 +111,10 @@ export async function runTask(
       ));
     if (!isWritten) {
       const { style } = err;
-      const text = `${style.bad("Error")} ${shortMessage}\n${fix} ${style.dim(`(${code})`)}`;
+      const text =
+        code === "VAULT_NOT_CONFIRMED"
+          ? style.warn(message)
+          : `${style.bad("Error")} ${shortMessage}\n${fix} ${style.dim(`(${code})`)}\n${style.dim(pageOf(code))}`;
       await err.write(`${wrapText(text, style)}\n`);
     }
     return errorResult();

@@ -12,7 +12,6 @@ import {
 import { settleAll } from "../src/settlement/settle-all.js";
 import type {
   SettleAllOptions,
-  Settlement,
   SettlementPreflight,
 } from "../src/settlement/types.js";
 import { hasEnded, isSameRound } from "../src/protocol/round.js";
@@ -62,92 +61,102 @@ export async function settle(
   options: SettleAllOptions,
   { err, ask }: Pick<Terminal, "err" | "ask">,
 ): Promise<TaskReport> {
+  const { networkName: network } = vault;
   const tell = (...blocks: readonly Block[]): void => {
     void say(err, ...blocks);
   };
-  const context = { ...vault.settings, raw: false };
+  const isAgreed = typed["yes"] === true;
+  // A keeper's log has one document a run: errors and the hash go to stderr.
+  const isLogged = isAgreed && typed["json"] === true;
   const { confirmations = 1 } = options;
   const wanted = confirmations > 1 ? ` --confirmations ${confirmations}` : "";
   const resume = `npx hardhat vault settle --resume${wanted}${repeatFlags(typed)}`;
-  // A keeper's log has one document a run: errors and the hash go to stderr.
-  const isLogged = typed["json"] === true && typed["yes"] === true;
+  const context = { ...vault.settings, raw: false };
   let chainTime = 0;
   let tokens: SettlementPreflight["tokens"] = new Map();
-  const located = await settleAll(vault, {
-    ...options,
-    onEvent: (event) => {
-      if (event.type === "preflight") {
-        const { preflight } = event;
-        ({ chainTime, tokens } = preflight);
-        if (isLogged) {
+  const propose = (preflight: SettlementPreflight): void => {
+    ({ chainTime, tokens } = preflight);
+    if (isLogged) {
+      return;
+    }
+    tell(...preflightBlocks(preflight, network, { ...context, chainTime }));
+    tell();
+    if (
+      preflight.outcome === "succeeds" &&
+      hasEnded(preflight.round, chainTime) !== true
+    ) {
+      tell(earlyWarning(preflight));
+      tell();
+    }
+  };
+  const { block, chainId, settlement, refusal, openReason } = await settleAll(
+    vault,
+    {
+      ...options,
+      onEvent: (event) => {
+        if (event.type === "preflight") {
+          propose(event.preflight);
           return;
         }
-        const { chainId, round, outcome } = preflight;
-        const where = { network: vault.networkName, chainId };
-        tell(...preflightBlocks(preflight, where, { ...context, chainTime }));
-        tell();
-        if (outcome === "succeeds" && hasEnded(round, chainTime) !== true) {
-          tell(earlyWarning(preflight));
-          tell();
+        if (!isLogged || !["mined", "confirmed"].includes(event.type)) {
+          tell(notes(describeEvent(event)));
         }
-      } else if (
-        !isLogged ||
-        (event.type !== "mined" && event.type !== "confirmed")
-      ) {
-        tell(notes(describeEvent(event)));
         if (
           !isLogged &&
           event.type === "sending" &&
           options.resume !== true &&
           vault.connection.networkConfig.type === "http"
         ) {
-          tell(
-            notes(
-              toned("dim", `To continue if this is interrupted: ${resume}`),
-            ),
-          );
+          tell(notes(toned("dim", "To continue if this is interrupted:")));
+          tell(code(resume));
         }
-      }
+      },
+      ...(isAgreed
+        ? {}
+        : options.bump === true
+          ? {
+              confirmReplacement: async (replacement) => {
+                tell(...replacementBlocks(replacement, network));
+                tell();
+                return ask === undefined
+                  ? "there is no terminal to ask on; --yes raises it without a question"
+                  : (await ask("Raise the fee now?")) || "not confirmed";
+              },
+            }
+          : options.resume === true
+            ? {}
+            : {
+                confirm: async (preflight) =>
+                  ask === undefined
+                    ? vaultError("VAULT_NO_TERMINAL", {})
+                    : (await ask(questionOf(preflight))) ||
+                      vaultError("VAULT_NOT_CONFIRMED", {}),
+              }),
     },
-    ...(typed["yes"] === true
-      ? {}
-      : options.bump === true
-        ? {
-            confirmReplacement: async (replacement) => {
-              const { chainId } = replacement;
-              const { networkName } = vault;
-              tell(...replacementBlocks(replacement, networkName, chainId));
-              tell();
-              return ask === undefined
-                ? "there is no terminal to ask on; --yes raises it without a question"
-                : (await ask("Raise the fee now?")) || "not confirmed";
-            },
-          }
-        : options.resume === true
-          ? {}
-          : { confirm: createConfirm(ask) }),
-  });
-  const { chainId, block, refusal, openReason } = located;
-  const { code: problem, reason, preview, status } = located.settlement;
-  const isStep = options.partial === true && isOpenAfter(located.settlement);
-  const settlement = {
-    ...located.settlement,
-    reason:
-      refusal !== undefined
-        ? messageForCommandLine(refusal, typed)
-        : isStep
-          ? `This step was mined in block ${located.settlement.blockNumber}, and the round is still open, as --partial allows. The next run sends the next step.`
-          : openReason === undefined
-            ? reason
-            : `${openReason} To continue: ${resume}`,
-  };
-  const where = { network: vault.networkName, chainId };
+  );
+  const { code: problem, preview, status, before, after } = settlement;
+  const isStep =
+    options.partial === true &&
+    status === "not-settled" &&
+    before !== null &&
+    after !== null &&
+    isSameRound(before, after) &&
+    !after.settled;
+  const reason =
+    refusal !== undefined
+      ? messageForCommandLine(refusal, typed)
+      : isStep
+        ? `This step was mined in block ${settlement.blockNumber}, and the round is still open, as --partial allows. The next run sends the next step.`
+        : (openReason ?? settlement.reason);
+  const isOpen = reason !== null && reason === openReason;
+  const where = { network, chainId };
   const envelope = block === undefined ? undefined : { ...where, block };
   return {
     json: {
       ...(envelope ?? { ...where, block: null }),
       settlement: {
         ...settlement,
+        reason: isOpen ? `${reason} To continue: ${resume}` : reason,
         preview: preview === null ? null : withTokens(preview, tokens),
       },
     },
@@ -155,22 +164,33 @@ export async function settle(
     ok:
       (isStep || ["settled", "nothing-to-do", "cancelled"].includes(status)) &&
       problem === null,
-    blocks: settlementBlocks(settlement, envelope, {
-      ...context,
-      chainTime: block?.timestamp ?? chainTime,
-    }),
+    blocks: settlementBlocks(
+      { ...settlement, reason },
+      envelope,
+      { ...context, chainTime: block?.timestamp ?? chainTime },
+      isOpen ? resume : undefined,
+    ),
   };
 }
 
-/** True if the transaction was mined, and the same round is there, and not settled. */
-function isOpenAfter({ status, before, after }: Settlement): boolean {
-  return (
-    status === "not-settled" &&
-    before !== null &&
-    after !== null &&
-    isSameRound(before, after) &&
-    !after.settled
-  );
+const questions = {
+  true: "Settle this round now?",
+  false: "This round has NOT ended. Settle it before its end?",
+  null: "There is no round yet. Call settleAll all the same?",
+};
+
+function questionOf({
+  round,
+  chainTime,
+  headAge,
+  preview,
+}: SettlementPreflight): string {
+  return present([
+    headAge !== null && `The newest block is ${headAge} s old.`,
+    preview?.status === "not-settled" &&
+      "The simulation does NOT settle the round.",
+    questions[`${hasEnded(round, chainTime)}`],
+  ]).join(" ");
 }
 
 const requirements = {
@@ -244,35 +264,4 @@ async function printCalldata(
     // A wallet reads it, so it is JSON without --json, too.
     blocks: [code(toSafeJson(toJsonValue(document), 2))],
   };
-}
-
-const questions = {
-  true: "Settle this round now?",
-  false: "This round has NOT ended. Settle it before its end?",
-  null: "There is no round yet. Call settleAll all the same?",
-};
-
-function createConfirm(
-  ask: Terminal["ask"],
-): NonNullable<SettleAllOptions["confirm"]> {
-  return async (preflight) =>
-    ask === undefined
-      ? vaultError("VAULT_NO_TERMINAL", {})
-      : (await ask(questionOf(preflight))) ||
-        vaultError("VAULT_NOT_CONFIRMED", {});
-}
-
-function questionOf({
-  round,
-  chainTime,
-  headAge,
-  preview,
-}: SettlementPreflight): string {
-  const question = questions[`${hasEnded(round, chainTime)}`];
-  return present([
-    headAge !== null && `The newest block is ${headAge} s old.`,
-    preview?.status === "not-settled" &&
-      "The simulation does NOT settle the round.",
-    question,
-  ]).join(" ");
 }

@@ -12,7 +12,7 @@ import type { VaultErrorCode } from "../errors.js";
 import { escapeUntrusted } from "../escape.js";
 import type { VaultHost } from "../host.js";
 import { asRecord } from "../json.js";
-import { formatNative } from "../protocol/amounts.js";
+import { formatGasPrice, formatNative } from "../protocol/amounts.js";
 import {
   contractRoleNames,
   contractRoles,
@@ -375,7 +375,7 @@ async function examineFees(
   return ok(
     limit === undefined
       ? "no limit; none is needed here"
-      : `a unit of gas may cost ${limit.wei} wei, and costs ${price.current} wei now`,
+      : `a unit of gas may cost ${formatGasPrice(limit.wei)}, and costs ${formatGasPrice(price.current)} now`,
   );
 }
 
@@ -460,7 +460,7 @@ async function examineNextRun(
 }
 
 const GUARD_FIX =
-  "Let the vault accept the guard (an allow-list has to name it), deploy one for this account with `npx hardhat vault deploy-guard`, or remove `guard` from the settings. When a guard fits: docs/settling-safely.md.";
+  'Let the vault accept the guard (an allow-list has to name it), deploy one for this account with `npx hardhat vault deploy-guard`, or remove `guard` from the settings. When a guard fits: "Settling safely" in the documentation.';
 
 /** Checks that the contracts let the configured guard settle. */
 async function examineGuard(

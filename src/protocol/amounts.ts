@@ -17,3 +17,8 @@ export const NATIVE_DECIMALS = 18;
 export function formatNative(wei: bigint): string {
   return scale(wei, NATIVE_DECIMALS);
 }
+
+/** A price of gas. Example: `12.5 gwei`. */
+export function formatGasPrice(wei: bigint): string {
+  return wei < 100_000n ? `${wei} wei` : `${scale(wei, 9)} gwei`;
+}

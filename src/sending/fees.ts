@@ -3,6 +3,8 @@ import { toQuantity } from "ethers";
 import type { NetworkConfig } from "hardhat/types/config";
 
 import { fallbackTo, vaultError } from "../errors.js";
+import type { GivenValue } from "../errors.js";
+import { formatGasPrice } from "../protocol/amounts.js";
 import type { VaultHost } from "../host.js";
 import { toBlockId } from "../rpc/block-id.js";
 import type { BlockId } from "../rpc/block-id.js";
@@ -110,8 +112,13 @@ export function limitFees(
     { wei: most, setting }: FeeLimit,
   ): void => {
     if (wei > most) {
-      const details = { network, what, price: wei, limit: most, setting };
-      throw vaultError("VAULT_FEE_ABOVE_LIMIT", details);
+      throw vaultError("VAULT_FEE_ABOVE_LIMIT", {
+        network,
+        what,
+        setting,
+        price: givenPrice(wei),
+        limit: givenPrice(most),
+      });
     }
   };
   if (tipLimit !== undefined && "maxPriorityFeePerGas" in fees) {
@@ -122,6 +129,10 @@ export function limitFees(
   }
   refuseAbove("a price", current, limit);
   return offerAtMost(price, limit.wei);
+}
+
+function givenPrice(wei: bigint): GivenValue {
+  return { shown: formatGasPrice(wei), value: String(wei) };
 }
 
 /** A limit that leaves room for dearer days, and none for an absurd price. */
@@ -144,7 +155,7 @@ export async function requireFeeLimit(
     (await isDevelopmentNode(rpc));
   if (!isBounded) {
     const limit = max(current, 1n) * LIMIT_TIMES;
-    const details = { network, price: current, limit };
+    const details = { network, price: givenPrice(current), limit };
     throw vaultError("VAULT_FEE_LIMIT_NEEDED", details);
   }
 }

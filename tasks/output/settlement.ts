@@ -1,3 +1,5 @@
+import { capitalize } from "@nomicfoundation/hardhat-utils/string";
+
 import { signingKinds } from "../../src/plugin/doctor.js";
 import { formatNative } from "../../src/protocol/amounts.js";
 import {
@@ -7,7 +9,6 @@ import {
 } from "../../src/protocol/index.js";
 import type { VaultRound } from "../../src/protocol/index.js";
 import { NO_ROUND } from "../../src/protocol/round.js";
-import type { Simulation } from "../../src/simulation/types.js";
 import type {
   ReplacementPreflight,
   Settlement,
@@ -16,27 +17,33 @@ import type {
   SettlementStatus,
 } from "../../src/settlement/types.js";
 import { escapeUntrusted } from "../../src/escape.js";
-import { labelledValues, notes, title, toned } from "./blocks.js";
-import type { Block, Cell, Content, Envelope } from "./blocks.js";
+import { code, labelledValues, notes, title, toned } from "./blocks.js";
+import type { Block, Cell, Content, Envelope, Tone } from "./blocks.js";
 import { formatCountdown } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
 import { readingsBlock } from "./readings.js";
 import { changesTable, effectBlocks, engineNames } from "./simulation.js";
 
+/** @param most The highest possible amount. */
+export function nativeAmount(wei: bigint, most?: bigint): Cell {
+  const limit = most === undefined ? "" : `; at most ${formatNative(most)}`;
+  return { text: formatNative(wei), note: `native currency${limit}` };
+}
+
 export function preflightBlocks(
   preflight: SettlementPreflight,
-  { network, chainId }: Pick<Envelope, "network" | "chainId">,
+  network: string,
   context: FormatContext,
 ): readonly Block[] {
-  const { round, contract, from, signing, balance } = preflight;
-  const { gas, cost, maxCost, preview, guard } = preflight;
+  const { chainId, round, contract, from, signing, balance } = preflight;
+  const { gas, cost, maxCost, preview, guard, warnings } = preflight;
   const used = preview?.gasUsed ?? null;
   const usedNote =
     used === null ? "" : `; ${groupDigits(String(used))} used when simulated`;
   return [
     title("About to settle this round"),
     readingsBlock("getLatestRoundInfo", [{ value: round }], context),
-    ...(preview === null ? [] : previewBlocks(preview, preflight, context)),
+    ...previewBlocks(preflight, context),
     labelledValues([
       ["Network", `${escapeUntrusted(network)} (chain ${chainId})`],
       ["Vault contract", { text: contract.address, note: contract.source }],
@@ -45,42 +52,61 @@ export function preflightBlocks(
         { text: guard, note: "settles this round and no other, or reverts" },
       ],
       ["Signer", { text: from, note: signingKinds[signing] }],
-      ["Balance", { text: formatNative(balance), note: "native currency" }],
+      ["Balance", nativeAmount(balance)],
       gas !== null && [
         "Gas",
         { text: groupDigits(String(gas)), note: `limit${usedNote}` },
       ],
-      cost !== null && [
-        "Cost",
-        {
-          text: formatNative(cost),
-          note: `native currency; at most ${formatNative(maxCost ?? 0n)}`,
-        },
-      ],
+      cost !== null && ["Cost", nativeAmount(cost, maxCost ?? 0n)],
       ["Simulated", describePreview(preflight)],
     ]),
     notes(
-      ...preflight.warnings.map((text) =>
+      ...warnings.map((text) =>
         toned("warn", `Warning: ${escapeUntrusted(text)}`),
       ),
     ),
   ];
 }
 
-function describePreview(preflight: SettlementPreflight): Cell {
-  const { preview, outcome } = preflight;
-  const reason = escapeUntrusted(preflight.reason ?? preview?.reason ?? "");
+function describePreview({
+  preview,
+  outcome,
+  reason: refusal,
+}: SettlementPreflight): Cell {
+  const reason = escapeUntrusted(refusal ?? preview?.reason ?? "");
   const note =
     preview === null
       ? "by a call, which shows no effect"
       : `by ${engineNames[preview.engine]}`;
   // In the last column: a long reason would widen every line above.
   const problem = `${note}: ${reason}`;
-  return preflight.reason !== null
+  return refusal !== null
     ? toned("bad", outcome, problem)
     : preview?.status === "not-settled"
       ? toned("bad", `${outcome}, and does not settle the round`, problem)
       : toned("good", outcome, note);
+}
+
+function previewBlocks(
+  { preview, from: sender, contract, tokens }: SettlementPreflight,
+  context: FormatContext,
+): readonly Block[] {
+  if (preview === null) {
+    return [];
+  }
+  const contracts = [{ ...contract, role: "vault" } as const];
+  const shown = { simulation: preview, sender, contracts, tokens };
+  const effect = effectBlocks(shown, context);
+  return [
+    ...effect,
+    notes(
+      // The line "Simulated" shows a revert.
+      effect.length === 0 &&
+        preview.status !== "reverted" &&
+        "No reading changes, and nothing is transferred.",
+      ...preview.notes.map((note) => toned("warn", escapeUntrusted(note))),
+    ),
+  ];
 }
 
 export function earlyWarning({
@@ -94,74 +120,25 @@ export function earlyWarning({
   return notes(toned("bad", `WARNING: ${problem}`));
 }
 
-function previewBlocks(
-  simulation: Simulation,
-  { from: sender, contract, tokens }: SettlementPreflight,
-  context: FormatContext,
-): readonly Block[] {
-  const contracts = [{ ...contract, role: "vault" } as const];
-  const effect = effectBlocks(
-    { simulation, sender, contracts, tokens },
-    context,
-  );
-  return [
-    ...effect,
-    notes(
-      // The line "Simulated" shows a revert.
-      effect.length === 0 &&
-        simulation.status !== "reverted" &&
-        "No reading changes, and nothing is transferred.",
-      ...simulation.notes.map((note) => toned("warn", escapeUntrusted(note))),
-    ),
-  ];
-}
-
-function comparisonBlocks(
-  { preview, blockNumber }: Settlement,
-  context: FormatContext,
-): readonly Block[] {
-  if (preview === null || blockNumber === null) {
-    return [];
-  }
-  const { differences } = preview;
-  return differences === null
-    ? [notes(toned("dim", "It is not known if it came as previewed."))]
-    : differences.length === 0
-      ? [notes(toned("good", "Readings and token transfers are as previewed."))]
-      : [
-          notes(toned("warn", "Not as previewed:")),
-          changesTable(
-            differences.map(({ previewed, happened, ...place }) => ({
-              ...place,
-              before: previewed,
-              after: happened,
-            })),
-            context,
-            ["Previewed", "Happened"],
-          ),
-        ];
-}
-
 export function replacementBlocks(
-  { from, nonce, hash, earlierMaxCost, cost, maxCost }: ReplacementPreflight,
+  replacement: ReplacementPreflight,
   network: string,
-  chainId: number,
 ): readonly Block[] {
-  const native = (text: bigint, note: string): Cell => ({
-    text: formatNative(text),
-    note,
-  });
+  const { chainId, from, nonce, hash, cost, maxCost } = replacement;
   return [
     title("About to raise the fee of this settlement"),
     labelledValues([
       ["Network", `${escapeUntrusted(network)} (chain ${chainId})`],
       ["Account", `${from}, nonce ${nonce}`],
       hash !== null && ["Transaction", hash],
-      ["Cost until now", native(earlierMaxCost, "native currency, at most")],
       [
-        "Cost then",
-        native(cost, `native currency; at most ${formatNative(maxCost)}`),
+        "Cost until now",
+        {
+          text: formatNative(replacement.earlierMaxCost),
+          note: "native currency, at most",
+        },
       ],
+      ["Cost then", nativeAmount(cost, maxCost)],
     ]),
   ];
 }
@@ -195,23 +172,15 @@ export function describeEvent(
   }
 }
 
-const outcomes: Readonly<Record<SettlementStatus, Cell>> = {
-  settled: toned("good", "Settled"),
-  "not-settled": toned("bad", "Not settled"),
-  "nothing-to-do": toned("warn", "Nothing to do"),
-  refused: toned("bad", "Refused"),
-  reverted: toned("bad", "Reverted"),
-  unconfirmed: toned("bad", "Unconfirmed"),
-  cancelled: toned("warn", "Cancelled"),
-};
-
+/** @param resume The command that continues a settlement that is under way. */
 export function settlementBlocks(
   settlement: Settlement,
   envelope: Envelope | undefined,
   context: FormatContext,
+  resume?: string,
 ): readonly Block[] {
-  const { status, code, reason, hash, blockNumber, before, after } = settlement;
-  const { gasUsed, cost } = settlement;
+  const { status, code: problem, reason, hash, blockNumber } = settlement;
+  const { gasUsed, cost, before, after } = settlement;
   const isInHeading = blockNumber === envelope?.block.number;
   return [
     title(
@@ -219,25 +188,20 @@ export function settlementBlocks(
       isInHeading || blockNumber === null ? envelope : undefined,
     ),
     labelledValues([
-      [
-        "Outcome",
-        code === "VAULT_SETTLEMENT_NEEDED"
-          ? toned("warn", "Settlement needed")
-          : outcomes[status],
-      ],
+      ["Outcome", describeOutcome(settlement)],
       // A contract can revert with an empty text.
-      reason !== null && reason !== "" && ["Reason", escapeUntrusted(reason)],
+      problem !== "VAULT_NOT_CONFIRMED" &&
+        reason !== null &&
+        reason !== "" && ["Reason", escapeUntrusted(reason)],
       (hash !== null || status === "reverted") && [
         "Transaction",
         hash ?? "none: nothing was sent",
       ],
       blockNumber !== null && !isInHeading && ["Block", String(blockNumber)],
       gasUsed !== null && ["Gas used", groupDigits(String(gasUsed))],
-      cost !== null && [
-        "Cost",
-        { text: formatNative(cost), note: "native currency" },
-      ],
+      cost !== null && ["Cost", nativeAmount(cost)],
     ]),
+    ...(resume === undefined ? [] : [notes("To continue:"), code(resume)]),
     ...(before === null || after === null
       ? []
       : [roundChanges(before, after, context)]),
@@ -245,19 +209,70 @@ export function settlementBlocks(
   ];
 }
 
+const tones: Readonly<Partial<Record<SettlementStatus, Tone>>> = {
+  settled: "good",
+  "nothing-to-do": "warn",
+  cancelled: "warn",
+};
+
+function describeOutcome({ status, code: error, hash }: Settlement): Cell {
+  if (error === "VAULT_NOT_CONFIRMED") {
+    return toned("warn", "Cancelled. Nothing was sent.");
+  }
+  if (error === "VAULT_SETTLEMENT_NEEDED") {
+    return toned("warn", "Settlement needed");
+  }
+  const isOnlySimulated = status === "reverted" && hash === null;
+  const text = isOnlySimulated ? "would revert" : status.replaceAll("-", " ");
+  return toned(tones[status] ?? "bad", capitalize(text));
+}
+
 function roundChanges(
   before: VaultRound,
   after: VaultRound,
   context: FormatContext,
 ): Block {
-  const changes = operations.getLatestRoundInfo.outputs.map(({ name }) => ({
-    reading: "round",
-    field: name,
-    before: before[name],
-    after: after[name],
-  }));
-  const changed = changes.filter((change) => change.before !== change.after);
-  return changed.length === 0
+  const changes = operations.getLatestRoundInfo.outputs.flatMap(({ name }) =>
+    before[name] === after[name]
+      ? []
+      : [
+          {
+            reading: "round",
+            field: name,
+            before: before[name],
+            after: after[name],
+          },
+        ],
+  );
+  return changes.length === 0
     ? notes(toned("dim", "The round did not change."))
-    : changesTable(changed, context);
+    : changesTable(changes, context);
+}
+
+function comparisonBlocks(
+  { preview, differences, blockNumber }: Settlement,
+  context: FormatContext,
+): readonly Block[] {
+  if (preview === null || blockNumber === null) {
+    return [];
+  }
+  if (differences === null) {
+    return [notes(toned("dim", "It is not known if it came as previewed."))];
+  }
+  return [
+    notes(
+      differences.length === 0
+        ? toned("good", "Readings and token transfers are as previewed.")
+        : toned("warn", "Not as previewed:"),
+    ),
+    changesTable(
+      differences.map(({ previewed, happened, ...place }) => ({
+        ...place,
+        before: previewed,
+        after: happened,
+      })),
+      context,
+      ["Previewed", "Happened"],
+    ),
+  ];
 }

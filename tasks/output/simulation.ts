@@ -68,7 +68,7 @@ export function simulationBlocks(
     notes(
       ...[
         ...simulation.notes,
-        `Nothing was sent to ${network}. Limits: ${LIMITS_PAGE}`,
+        `Nothing was sent to ${network}. Limits: "Simulating a settlement" in the documentation.`,
       ].map((text) => toned("dim", escapeUntrusted(text))),
     ),
   ];
@@ -148,8 +148,6 @@ function areOrdersUnchanged({
     !changes.some(({ reading }) => reading.startsWith("orders."))
   );
 }
-
-const LIMITS_PAGE = "docs/simulating-a-settlement.md#limits";
 
 export const engineNames: Readonly<Record<SimulationEngine, string>> = {
   simulateV1: "the node (eth_simulateV1)",

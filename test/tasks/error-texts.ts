@@ -7,6 +7,7 @@ import {
   repeatFlags,
   toDocument,
 } from "../../tasks/error-texts.js";
+import { parseGasPrice } from "../../tasks/parsers.js";
 
 const late = vaultError("VAULT_RPC_TIMEOUT", {
   ...{ network: "live", method: "eth_call" },
@@ -55,6 +56,15 @@ describe("an error on the command line", () => {
       expect(details["where"] ?? details["setting"]).to.equal(where);
     });
   }
+
+  it("the limit of the fee that an error tells to pass is one that --max-fee-per-gas takes", () => {
+    const [price, limit] = ["1.2 gwei", 12_000_000_000n];
+    const needed = { network: "live", price, limit };
+    const error = vaultError("VAULT_FEE_LIMIT_NEEDED", needed);
+    const [, text = ""] =
+      /`--max-fee-per-gas ([^`]*)`/u.exec(messageForCommandLine(error)) ?? [];
+    expect(parseGasPrice(text, "--max-fee-per-gas")).to.equal(limit);
+  });
 
   for (const [args, advice] of [
     [{ timeout: undefined }, "raise networks.live.timeout or --timeout."],

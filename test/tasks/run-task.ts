@@ -59,7 +59,12 @@ describe("running a task", () => {
 
   for (const [title, work, full, shown] of [
     // Not a document of the error, which is shorter.
-    ["its report", reporting, 1, /^Error .*no space.*\n.*NOT_WRITTEN\)\n$/u],
+    [
+      "its report",
+      reporting,
+      1,
+      /^Error .*no space.*\n.*NOT_WRITTEN\)\nhttps.*#vault_output_not_written\n$/u,
+    ],
     ["its error", failWith(new Error("else")), 9, /^Error .*else/u],
   ] as const) {
     it(`a task with --json prints on stderr if the disk is full for ${title}`, async () => {
@@ -104,9 +109,11 @@ describe("running a task", () => {
       const person = await run(false, failWith(thrown));
       expect(person).to.include({ out: "", success: false });
       expect(person.err)
-        .to.match(/^Error .*\n.*\n$/u)
+        .to.match(/^Error .*\n.*\nhttps:\S+\n$/u)
         .and.contain(text);
       expect(person.err).to.contain(`(${code})`);
+      const page = "documents/Error_codes.html";
+      expect(person.err).to.contain(`${page}#${code.toLowerCase()}\n`);
       const script = await run(true, failWith(thrown));
       expect(script).to.include({ err: "", success: false });
       const document = fieldsOf(JSON.parse(script.out));
@@ -116,6 +123,14 @@ describe("running a task", () => {
       expect(message).to.contain(text);
     });
   }
+
+  it("a task to which a person says no ends with what settle shows, and no error", async () => {
+    const refusing = failWith(vaultError("VAULT_NOT_CONFIRMED", {}));
+    expect(await run(false, refusing)).to.include({
+      err: "Cancelled. Nothing was sent.\n",
+      success: false,
+    });
+  });
 
   const key = `0x${"1e7e4a1".repeat(9)}7`;
   for (const [title, thrown, shown] of [

@@ -15,7 +15,7 @@ import { squeezed, useTasks } from "../helpers/use-tasks.js";
 
 /** The selector of `decimals()`. */
 const DECIMALS = "0x313ce567";
-const HINT = "To continue if this is interrupted: ";
+const HINT = "To continue if this is interrupted:\n";
 /** The next block's time. */
 const NEXT = 1_700_000_006;
 

@@ -343,7 +343,8 @@ describe("questions in a terminal", () => {
     const outcomes = lines.flatMap(
       ({ text }) => /^Outcome +(.*)$/u.exec(text)?.[1] ?? [],
     );
-    const refused = Array.from({ length: 8 }, () => "Refused");
+    const no = "Cancelled. Nothing was sent.";
+    const refused = Array.from({ length: 8 }, () => no);
     expect(outcomes).to.deep.equal([...refused, "Settled", "Settled"]);
   });
 });

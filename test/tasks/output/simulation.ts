@@ -22,7 +22,7 @@ import {
 } from "../../helpers/screens.js";
 
 const nothingSent =
-  "Nothing was sent to li\\u{1b}ve. Limits: docs/simulating-a-settlement.md#limits";
+  'Nothing was sent to li\\u{1b}ve. Limits: "Simulating a settlement" in the documentation.';
 
 describe("the screen of a simulation", () => {
   const shown = (
