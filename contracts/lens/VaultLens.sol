@@ -133,9 +133,7 @@ contract VaultLens {
                     share = 2 * used < LARGEST_SHARE ? 2 * used : LARGEST_SHARE;
                 }
                 uint256 packed = status == RETURNED ? _pack(end) : end;
-                end = packed > end
-                    ? packed
-                    : _write(end, hasCode, status, used);
+                end = packed > end ? packed : _write(end, hasCode, status, used);
             }
         }
         _return(start, end);
@@ -171,6 +169,15 @@ contract VaultLens {
             }
         }
         _return(start, end);
+    }
+
+    /// @notice Gives all that it has to an account that has less than that,
+    /// or has code: one that cannot pay for gas, or does not have to.
+    function lend(address account, uint256 needed) external {
+        if (account.balance < needed || account.code.length > 0) {
+            (bool isTaken,) = account.call{value: address(this).balance}("");
+            require(isTaken);
+        }
     }
 
     /// @notice The base fee of the block that this runs in.

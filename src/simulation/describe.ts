@@ -19,6 +19,7 @@ import {
   unexplainedBalances,
 } from "./compare-readings.js";
 import type { Readings } from "./compare-readings.js";
+import { isContract } from "./engines/engine.js";
 import type { Attempt, Run } from "./engines/engine.js";
 import { explainFailure } from "./explain-failure.js";
 import type {
@@ -48,7 +49,7 @@ export async function describe(
 ): Promise<Simulation> {
   const { attempt, run, before, after } = effects;
   const { route, gasPrice = 0n } = attempt;
-  const { engine, failed, gasUsed, block, transfers, isContract } = run;
+  const { engine, failed, gasUsed, block, transfers } = run;
   const sender = checksumAddress(route.from);
   const held = pairBalances(before.balances, after.balances);
   const status = statusOf(effects);
@@ -63,7 +64,7 @@ export async function describe(
     (state) => accountIn(state, sender).balance,
   );
   const funds = min(had ?? 0n, has ?? 0n);
-  const fee = isContract ? 0n : gasUsed * gasPrice;
+  const fee = isContract(accountIn(before, sender)) ? 0n : gasUsed * gasPrice;
   const isTooPoor = funds < fee;
   const { source } = await vault.addressOf("vault");
   const ofMock = mockHint({ source }, "settleAll");
@@ -128,7 +129,7 @@ function explainUnsettled(
 
 type Note = string | false;
 
-function notesOnGas({ attempt, run }: Effects): readonly Note[] {
+function notesOnGas({ attempt, run, before }: Effects): readonly Note[] {
   const { failed, gasUsed, gasNeeded } = run;
   const needed = failed === undefined ? gasNeeded : gasUsed;
   const limit =
@@ -140,7 +141,7 @@ function notesOnGas({ attempt, run }: Effects): readonly Note[] {
       "The price of gas is not known: no fee is subtracted, and the contract saw a price of 0.",
     needed > TRANSACTION_GAS_CAP &&
       `It uses ${gasUsed} gas${limit}: chains with EIP-7825 (from the hardfork osaka on) allow a transaction ${TRANSACTION_GAS_CAP}. There the contract has to settle in parts; on a chain without that rule it can settle at once.`,
-    run.isContract && OTHER_ORIGIN,
+    isContract(accountIn(before, attempt.route.from)) && OTHER_ORIGIN,
   ];
 }
 

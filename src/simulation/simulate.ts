@@ -105,9 +105,9 @@ export async function simulate(
   const engines = enginesFor(vault, request);
   const run = await runFirst(vault, engines, attempt, watched);
   // A reading that fails is an error in its place; a token without a balance throws.
-  const before = decodeState(vault, watched, run.before, run.lent);
+  const before = decodeState(vault, watched, run.before);
   const after = decodeState(vault, watched, run.after, run.lent - run.feePaid);
-  if (!accountIn(before, vaultContract.address).hasCode) {
+  if (accountIn(before, vaultContract.address).codeSize === 0n) {
     // Its code is known from the readings, without a request of its own. A call to an
     // address without code succeeds, and would pass for a settlement.
     throw noCode("vault", vaultContract, networkName, next.latest.number);

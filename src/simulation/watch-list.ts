@@ -1,7 +1,7 @@
 import { decodeOrThrow, encodeCall } from "../client/codec.js";
 import type { LocatedAddress } from "../client/addresses.js";
 import { absentContract, failedReading } from "../client/failed-reading.js";
-import { factsCall, parseFacts } from "../client/lens/facts.js";
+import { parseFacts } from "../client/lens/facts.js";
 import type { LensFacts } from "../client/lens/facts.js";
 import type { ReadCall } from "../client/lens/lens.js";
 import { checksumAddress } from "../client/inputs.js";
@@ -84,7 +84,7 @@ export function makeWatchList(
       const { address } = target;
       const name = path.join(".");
       const decode: WatchedRead["decode"] = (answer, facts) => {
-        const lacksCode = !accountIn(facts, address).hasCode;
+        const lacksCode = accountIn(facts, address).codeSize === 0n;
         try {
           const answered = { call, target, network, answer, lacksCode };
           return { name, value: decodeOrThrow(answered) };
@@ -118,19 +118,7 @@ export function balanceCall(token: string, account: string): ReadCall {
 }
 
 /**
- * The calls to make: that for the lens' facts, then those of the watch list.
- *
- * @param lens Address with code that returns native balances and code sizes.
- */
-export function readsOf(
-  { accounts, reads }: Watched,
-  lens: string,
-): readonly ReadCall[] {
-  return [factsCall(lens, accounts), ...reads];
-}
-
-/**
- * Decodes the answers to {@link readsOf}, which are in its order.
+ * Decodes what an engine reads: the lens' facts, then the reads of the list in its order.
  *
  * @param surplus Wei that the first account has too much, because of the fee.
  */
@@ -148,9 +136,9 @@ export function decodeState(
   const facts = {
     ...found,
     accounts: new Map(
-      [...found.accounts].map(([account, { balance, hasCode }], index) => [
+      [...found.accounts].map(([account, { balance, codeSize }], index) => [
         account,
-        { balance: index === 0 ? balance - surplus : balance, hasCode },
+        { balance: index === 0 ? balance - surplus : balance, codeSize },
       ]),
     ),
   };
@@ -171,11 +159,11 @@ export function decodeState(
   };
 }
 
-/** Balance and code of a watched account. */
+/** Balance and code of a watched account, whose address has its checksum. */
 export function accountIn(
   { accounts }: Pick<LensFacts, "accounts">,
   address: string,
-): { readonly balance: bigint; readonly hasCode: boolean } {
+): { readonly balance: bigint; readonly codeSize: bigint } {
   const found = accounts.get(address);
   assertInvariant(found !== undefined, `${address} is not watched`);
   return found;

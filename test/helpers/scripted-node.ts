@@ -99,6 +99,8 @@ export class ScriptedNode extends ScriptedChain implements Eip1193Provider {
   readonly #rewrites = new Map<string, Rewrite>();
   readonly #contracts: Contracts;
   readonly #chainId: number;
+  /** What the lens has lent in a simulation. */
+  readonly #lent = new Map<string, bigint>();
 
   constructor(private readonly options: ScriptedNodeOptions = {}) {
     super(options.head);
@@ -295,6 +297,7 @@ export class ScriptedNode extends ScriptedChain implements Eip1193Provider {
       const { number, time } = fieldsOf(blockOverrides);
       const block = Number(number) - 1;
       let phase: ContractCall["phase"] = "before";
+      this.#lent.clear();
       return {
         number,
         timestamp: time,
@@ -336,6 +339,17 @@ export class ScriptedNode extends ScriptedChain implements Eip1193Provider {
       return { reverted: false, data: wordsOf(BALANCE) };
     }
     const asked = lens.parseTransaction({ data });
+    if (asked?.name === "lend") {
+      const [account, needed] = [
+        String(asked.args[0]),
+        BigInt(String(asked.args[1])),
+      ];
+      const code = this.#contracts.codeOf(account.toLowerCase(), block);
+      if (BALANCE < needed || code !== "0x") {
+        this.#lent.set(account, needed);
+      }
+      return { reverted: false, data: "0x" };
+    }
     if (asked?.name !== "factsOf") {
       return undefined;
     }
@@ -352,7 +366,8 @@ export class ScriptedNode extends ScriptedChain implements Eip1193Provider {
             String(account).toLowerCase(),
             block,
           );
-          return [BALANCE, (code.length - 2) / 2];
+          const lent = this.#lent.get(String(account)) ?? 0n;
+          return [BALANCE + lent, (code.length - 2) / 2];
         }),
       ),
     };

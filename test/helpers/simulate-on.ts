@@ -46,9 +46,9 @@ export function askedOf({ asked }: ScriptedNode): {
   };
 }
 
-/** Place of the settlement: reads before, and as many after it. */
+/** Place of the settlement: reads and a loan before, and as many reads after it. */
 export function settlementIn(calls: readonly unknown[]): number {
-  return (calls.length - 1) / 2;
+  return calls.length / 2;
 }
 
 /** Changes the block that a node's `eth_simulateV1` returns. */

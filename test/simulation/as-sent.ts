@@ -5,6 +5,7 @@ import type { Simulation } from "../../src/types.js";
 import { useAnvil } from "../helpers/anvil.js";
 import { describeEngines } from "../helpers/engine-stage.js";
 import { connectTo } from "../helpers/hre.js";
+import { startRpcServer } from "../helpers/rpc-server.js";
 import { deploySettlingVault } from "../helpers/settling-vaults.js";
 
 /** What RebateVault refunds: 74,251 gas at the transaction's price. */
@@ -84,6 +85,48 @@ describe("every engine executes a settlement as it would be sent", () => {
       expect(notes.join(" ")).to.contain("EIP-7825");
     });
   });
+});
+
+describe("the requests of a simulation", () => {
+  const anvil = useAnvil();
+
+  for (const [who, wei, code, pays] of [
+    ["can pay for a block's gas", 10n ** 22n, "0x", true],
+    ["can pay for the settlement only", 10n ** 16n, "0x", true],
+    ["cannot pay", 0n, "0x", false],
+    ["is a contract", 0n, "0x00", false],
+    // EIP-7702
+    ["delegates its code", 10n ** 22n, `0xef0100${"0".repeat(40)}`, true],
+  ] as const) {
+    it(`are the newest block and the next one, the tip and eth_simulateV1 for a sender who ${who}, who pays ${pays ? "the fee" : "nothing"}`, async () => {
+      const { vault } = await connectTo(anvil.url);
+      const { provider } = vault.connection.ethers;
+      const { contracts } = await deploySettlingVault(
+        await provider.getSigner(0),
+        "PricedVault",
+      );
+      await provider.send("anvil_setCode", [SAFE, code]);
+      await provider.send("anvil_setBalance", [SAFE, toQuantity(wei)]);
+      const server = await startRpcServer({ upstream: anvil.url });
+      try {
+        const { vault: seen } = await connectTo(server.url);
+        const { gasUsed, balances, status } = await seen
+          .at(contracts)
+          .simulateSettleAll({ from: SAFE });
+        expect(server.requests.map(({ method }) => method)).to.deep.equal([
+          ...["eth_getBlockByNumber", "eth_getBlockByNumber"],
+          ...["eth_maxPriorityFeePerGas", "eth_simulateV1"],
+        ]);
+        expect(status).to.equal("settled");
+        expect(gasUsed).to.be.greaterThan(Number(GAS_OF_STORING));
+        expect(balances.map(({ account, before }) => [account, before])).to.eql(
+          pays ? [[SAFE, wei]] : [],
+        );
+      } finally {
+        await server.stop();
+      }
+    });
+  }
 });
 
 describe("a settlement of a chain without a base fee", () => {

@@ -122,7 +122,7 @@ describe("why a simulation predicts a settlement that reverts", () => {
     const halted = { ...failed, gasUsed: "0x989680", logs: [], error: INVALID };
     // The last reading before the settlement, and after it.
     changeCalls(node, (place, _call, calls) =>
-      [-1, settlementIn(calls)].includes(place) ? halted : {},
+      [-2, settlementIn(calls) - 1].includes(place) ? halted : {},
     );
     const { status, notes } = await simulateOn(
       node,

@@ -236,7 +236,7 @@ describe("readings of a simulation", () => {
       const node = new ScriptedNode();
       changeCalls(node, (place) =>
         // The last reading before the settlement.
-        place === -1
+        place === -2
           ? {
               returnData: returned ?? "0x",
               status: toQuantity(returned === undefined ? 0 : 1),

@@ -13,6 +13,7 @@ export const NOBODYS_ADDRESS = getAddress(
 const FACTS_HEADER = 4 * WORD;
 
 const FACTS_OF = lensInterface.getFunction("factsOf")?.selector;
+const LEND = lensInterface.getFunction("lend")?.selector;
 
 /** Reads the block that the lens runs in, and balance and code of accounts. */
 export function factsCall(lens: string, accounts: readonly string[]): ReadCall {
@@ -20,12 +21,22 @@ export function factsCall(lens: string, accounts: readonly string[]): ReadCall {
   return { target: lens, data: [FACTS_OF, ...words].join("") };
 }
 
+/** @param needed Wei of the lens, for an account that has less, or has code. */
+export function lendCall(
+  lens: string,
+  account: string,
+  needed: bigint,
+): ReadCall {
+  const words = [account, needed].map(hexWord);
+  return { target: lens, data: [LEND, ...words].join("") };
+}
+
 export interface LensFacts {
   readonly block: ExecutedBlock & { readonly baseFee: bigint };
   /** By address; balances are in wei. */
   readonly accounts: ReadonlyMap<
     string,
-    { readonly balance: bigint; readonly hasCode: boolean }
+    { readonly balance: bigint; readonly codeSize: bigint }
   >;
 }
 
@@ -51,8 +62,8 @@ export function parseFacts(
   }
   const facts = accounts.map((account, place) => {
     const offset = FACTS_HEADER + place * 2 * WORD;
-    const hasCode = readWord(data, offset + WORD) > 0n;
-    return [account, { balance: readWord(data, offset), hasCode }] as const;
+    const codeSize = readWord(data, offset + WORD);
+    return [account, { balance: readWord(data, offset), codeSize }] as const;
   });
   return {
     block: { ...block, baseFee: readWord(data, 3 * WORD) },

@@ -1,11 +1,11 @@
-import type { VaultHost } from "../../host.js";
 import type { ReadCall } from "../../client/lens/lens.js";
+import type { SettlementRoute } from "../../guard/call.js";
+import { usesAllGas } from "../../guard/outcome.js";
+import type { VaultHost } from "../../host.js";
 import type { Address } from "../../protocol/index.js";
 import type { BlockInfo } from "../../rpc/blocks.js";
 import type { CallResult } from "../../rpc/calls.js";
 import type { ChosenNextBlock } from "../next-block.js";
-import { usesAllGas } from "../../guard/outcome.js";
-import type { SettlementRoute } from "../../guard/call.js";
 import type { SimulationEngine, Transfer } from "../types.js";
 
 /** The transaction of a settlement as it would be sent. */
@@ -33,15 +33,13 @@ export interface Watched {
 /** A settlement executed by an engine. */
 export interface Run {
   readonly engine: SimulationEngine;
-  /** The answers to `readsOf`, in its order. */
+  /** The answers of the lens (`factsCall`), then to the reads in their order. */
   readonly before: readonly CallResult[];
   readonly after: readonly CallResult[];
-  /** Wei that the sender has in both answers, lent to pay for gas. */
+  /** Wei that the sender was given between them. */
   readonly lent: bigint;
-  /** Wei that the sender has paid for gas in the answers after the settlement. */
+  /** Wei that the sender has paid for gas between them. */
   readonly feePaid: bigint;
-  /** True if the sender is a contract, so that another account sends the transaction. */
-  readonly isContract: boolean;
   readonly block: BlockInfo;
   /** Undefined if the transaction succeeded. */
   readonly failed: FailedCall | undefined;
@@ -58,19 +56,37 @@ export interface Run {
 /** Says why an engine cannot simulate here; another one may. */
 export interface Unavailable {
   readonly unavailable: string;
-  /** True if it will be so the next time. */
-  readonly isForGood?: boolean;
 }
 
-/**
- * Executes the settlement, and charges the sender for the gas. A sender who could not pay
- * the price for all of the gas, or is a contract, is lent as much as that.
- */
+/** Executes the settlement, and charges the sender for the gas. */
 export type Engine = (
   vault: VaultHost,
   attempt: Attempt,
   watched: Watched,
 ) => Promise<Run | Unavailable>;
+
+/** An account as contracts see it. */
+interface Account {
+  readonly balance: bigint;
+  /** Bytes. */
+  readonly codeSize: bigint;
+}
+
+/** The code that an EIP-7702 authorization gives to an account with a key. */
+const DELEGATION_SIZE = 23n;
+
+/** True if another account sends the transaction, and pays for the gas. */
+export function isContract({ codeSize }: Account): boolean {
+  return codeSize > 0n && codeSize !== DELEGATION_SIZE;
+}
+
+/**
+ * Wei to lend for gas: the price of all of it to a sender who cannot pay, or has code.
+ * `lend` in contracts/lens/VaultLens.sol has the same rule.
+ */
+export function loanFor({ balance, codeSize }: Account, fee: bigint): bigint {
+  return balance < fee || codeSize > 0n ? fee : 0n;
+}
 
 export interface FailedCall {
   /** Revert data, 0x hex. */

@@ -2,13 +2,18 @@ import { isHexString } from "ethers";
 import { max } from "@nomicfoundation/hardhat-utils/bigint";
 import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
+import {
+  NOBODYS_ADDRESS,
+  factsCall,
+  parseFacts,
+} from "../../client/lens/facts.js";
 import { encodeReadCalls, lensCode, readsIn } from "../../client/lens/lens.js";
+import type { ReadCall } from "../../client/lens/lens.js";
 import { assertInvariant, hasErrorCode, vaultError } from "../../errors.js";
 import { configuredGasCap } from "../../host.js";
 import type { VaultHost } from "../../host.js";
 import { asRecord, listOf } from "../../json.js";
 import type { Hex } from "../../protocol/index.js";
-import { getBalance } from "../../rpc/accounts.js";
 import type { BlockId } from "../../rpc/block-id.js";
 import { getBlock, getNextBlock } from "../../rpc/blocks.js";
 import { callContract } from "../../rpc/calls.js";
@@ -20,10 +25,10 @@ import type { RpcClient } from "../../rpc/rpc-client.js";
 import { decodeRevertReason } from "../../rpc/revert-reason.js";
 import { traceTransaction } from "../../rpc/traces.js";
 import { getReceipt } from "../../rpc/transactions.js";
-import { isCalledOnly, settlementCall } from "../../guard/call.js";
+import { settlementCall } from "../../guard/call.js";
 import { nativeTransfersOf, transfersIn } from "../tokens.js";
-import { readsOf } from "../watch-list.js";
-import { beforeRefunds } from "./engine.js";
+import { accountIn } from "../watch-list.js";
+import { beforeRefunds, loanFor } from "./engine.js";
 import type { Attempt, Run, Watched } from "./engine.js";
 
 /** Mines the settlement on an in-process network itself, a fork or not, and undoes it. */
@@ -121,19 +126,17 @@ async function mine(
         ? minedMeanwhile(error)
         : error;
     });
-  const [balance, isContract] = await Promise.all([
-    getBalance(rpc, sender),
-    isCalledOnly(rpc, sender),
-  ]);
+  const before = await readAll(vault, watched, "pending");
+  const facts = parseFacts(before[0], watched.accounts);
+  assertInvariant(facts !== undefined, "the simulator ran no lens");
+  const account = accountIn(facts, sender);
   // The simulator takes no less.
   const price = max(gasPrice, baseFeePerGas);
   const mineWith = async (limit: bigint): Promise<Run> => {
-    const fee = limit * price;
-    const lent = isContract || balance < fee ? fee : 0n;
+    const lent = loanFor(account, limit * price);
     // Also without a loan: an earlier try may have lent.
-    const wei = numberToHexString(balance + lent);
+    const wei = numberToHexString(account.balance + lent);
     await rpc.request("hardhat_setBalance", [sender, wei]);
-    const before = await readAll(vault, watched, "pending");
     const hash = await rpc.request("eth_sendTransaction", [
       {
         ...settlementCall(route),
@@ -154,7 +157,6 @@ async function mine(
       after: await readAll(vault, watched, mined.block.number),
       lent,
       feePaid: mined.gasUsed * price,
-      isContract,
       gasNeeded: beforeRefunds(mined.gasUsed),
       notes: [],
     };
@@ -182,14 +184,19 @@ async function readAll(
   watched: Watched,
   block: BlockId,
 ): Promise<readonly CallResult[]> {
-  const { from: reader } = vault.readContext({});
-  const reads = readsOf(watched, reader);
-  const lens = { [reader]: { code: lensCode } };
-  const call = async (to: string, data: string): Promise<CallResult> => {
-    const overrides = to === reader ? [lens] : [];
+  const { from } = vault.readContext({});
+  const call = async (
+    { target: to, data }: ReadCall,
+    ...lenses: readonly string[]
+  ): Promise<CallResult> => {
+    const overrides = lenses.map((lens) => ({ [lens]: { code: lensCode } }));
     try {
-      const request = { from: reader, to, data };
-      return await callContract(vault.rpc, request, block, ...overrides);
+      return await callContract(
+        vault.rpc,
+        { from, to, data },
+        block,
+        ...overrides,
+      );
     } catch (error) {
       if (
         hasErrorCode(error, "VAULT_RPC_ERROR") &&
@@ -200,15 +207,22 @@ async function readAll(
       throw error;
     }
   };
-  const together = readsIn(await call(reader, encodeReadCalls(reads)));
-  return await Promise.all(
-    reads.map(async ({ target, data }, index) => {
+  // The caller of the reads may be the sender: its own code counts.
+  const facts = await call(
+    factsCall(NOBODYS_ADDRESS, watched.accounts),
+    NOBODYS_ADDRESS,
+  );
+  const data = encodeReadCalls(watched.reads);
+  const together = readsIn(await call({ target: from, data }, from));
+  const reads = await Promise.all(
+    watched.reads.map(async (read, index) => {
       const answer = together[index];
       return answer !== undefined && "data" in answer
         ? answer
-        : await call(target, data);
+        : await call(read);
     }),
   );
+  return [facts, ...reads];
 }
 
 async function readMined(

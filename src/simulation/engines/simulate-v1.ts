@@ -1,16 +1,21 @@
 import { Buffer } from "node:buffer";
 
-import { isHexString } from "ethers";
 import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
+import { isHexString } from "ethers";
 
-import { NOBODYS_ADDRESS, parseFacts } from "../../client/lens/facts.js";
+import {
+  NOBODYS_ADDRESS,
+  factsCall,
+  lendCall,
+  parseFacts,
+} from "../../client/lens/facts.js";
 import { lensCode } from "../../client/lens/lens.js";
 import type { ReadCall } from "../../client/lens/lens.js";
 import { fallbackTo } from "../../errors.js";
-import type { VaultError } from "../../errors.js";
+import { INTRINSIC_GAS, settlementCall } from "../../guard/call.js";
+import { usesAllGas } from "../../guard/outcome.js";
 import type { VaultHost } from "../../host.js";
 import { asRecord } from "../../json.js";
-import { getBalance } from "../../rpc/accounts.js";
 import { toBlockId } from "../../rpc/block-id.js";
 import type { Block, BlockInfo } from "../../rpc/blocks.js";
 import type { CallResult } from "../../rpc/calls.js";
@@ -20,16 +25,10 @@ import { ResponseParser } from "../../rpc/response-parser.js";
 import { fewRetries } from "../../rpc/retry.js";
 import { decodeRevertReason, invalidOpcode } from "../../rpc/revert-reason.js";
 import type { RpcClient } from "../../rpc/rpc-client.js";
-import { usesAllGas } from "../../guard/outcome.js";
-import {
-  INTRINSIC_GAS,
-  isCalledOnly,
-  settlementCall,
-} from "../../guard/call.js";
-import { accountIn, readsOf } from "../watch-list.js";
 import { gainOf, transfersIn } from "../tokens.js";
 import type { Transfer } from "../types.js";
-import { beforeRefunds, isOutOfGas } from "./engine.js";
+import { accountIn } from "../watch-list.js";
+import { beforeRefunds, isOutOfGas, loanFor } from "./engine.js";
 import type { Attempt, Run, Unavailable, Watched } from "./engine.js";
 
 const METHOD = "eth_simulateV1";
@@ -41,87 +40,57 @@ const READ_GAS = 10_000_000n;
 const missingMethod =
   /(?:method|eth_\w+).*(?:not (?:found|supported|available|allowed|exist|implemented)|does(?: not|n't) exist|unsupported|disabled)|(?:unknown|unsupported) method/iu;
 
+/** Code of JSON-RPC. */
+const INVALID_PARAMS = -32_602;
+
 /**
- * Simulates with `eth_simulateV1`: the reads, the settlement and the reads again are calls
- * of one block. Callers and price are exact; gas and logs, too.
+ * Simulates with `eth_simulateV1`: the reads, a loan to a sender who needs one, the
+ * settlement, and the reads again are calls of one block. Callers and price are exact; gas
+ * and logs, too.
  */
 export async function simulateOnNode(
   vault: VaultHost,
   attempt: Attempt,
   watched: Watched,
 ): Promise<Run | Unavailable> {
-  const { node } = vault.rpc;
+  const { rpc, networkName } = vault;
+  const { node } = rpc;
+  const { route, gas, gasPrice = 0n, next } = attempt;
+  const { number, timestamp, baseFeePerGas = 0n } = next;
   if (node.simulatesNot !== undefined) {
     return { unavailable: node.simulatesNot };
   }
-  const run = await execute(vault, attempt, watched);
-  const { route, gas, gasPrice = 0n, next } = attempt;
-  const fee = gas * gasPrice;
-  if (
-    fee === 0n ||
-    ("unavailable" in run ? run.isForGood === true : !run.isContract)
-  ) {
-    return run;
-  }
-  if (!("unavailable" in run)) {
-    // A contract pays for nothing.
-    const facts = parseFacts(run.before[0], watched.accounts);
-    return facts === undefined
-      ? run
-      : await execute(vault, attempt, watched, {
-          balance: accountIn(facts, route.from).balance,
-          fee,
-          isContract: true,
-        });
-  }
-  // A node refuses what the sender cannot pay for.
-  const balance = await getBalance(vault.rpc, route.from, next.latest).catch(
-    fallbackTo(undefined),
-  );
-  return balance === undefined || balance >= fee
-    ? run
-    : await execute(vault, attempt, watched, { balance, fee });
-}
-
-/** The sender's balance, and what is lent to it in addition, in wei. */
-interface Loan {
-  readonly balance: bigint;
-  readonly fee: bigint;
-  /** True if the sender is known to be one. */
-  readonly isContract?: boolean;
-}
-
-async function execute(
-  vault: VaultHost,
-  attempt: Attempt,
-  watched: Watched,
-  loan?: Loan,
-): Promise<Run | Unavailable> {
-  const { rpc, networkName } = vault;
-  const { route, gas, gasPrice = 0n, next } = attempt;
-  const { number, timestamp, baseFeePerGas = 0n } = next;
-  const reads = readsOf(watched, NOBODYS_ADDRESS);
-  const { from: reader } = vault.readContext({});
-  const asked = toBlock(attempt, reads, reader, loan);
-  const answer = await request(rpc, next.latest, asked);
+  /** Later simulations do not ask this node. */
+  const unsupported = (problem: string): Unavailable => {
+    node.simulatesNot = problem;
+    return { unavailable: problem };
+  };
+  const reads = [
+    factsCall(NOBODYS_ADDRESS, watched.accounts),
+    ...watched.reads,
+  ];
+  const block = blockOf(attempt, reads, vault.readContext({}).from);
+  const answer = await request(rpc, next.latest, block);
   if ("unavailable" in answer) {
-    return answer;
+    return answer.isForGood ? unsupported(answer.unavailable) : answer;
   }
-  const [block, ...more] = parseSimulated(answer.result, networkName);
-  const settle = block?.calls[reads.length];
+  const [simulated, ...more] = parseSimulated(answer.result, networkName);
+  const { calls = [] } = simulated ?? {};
+  const [lend, settle] = calls.slice(reads.length);
   if (
-    block === undefined ||
+    simulated === undefined ||
+    lend === undefined ||
     settle === undefined ||
     more.length > 0 ||
-    block.calls.length !== 2 * reads.length + 1 ||
+    calls.length !== 2 * reads.length + 2 ||
     settle.gasUsed < INTRINSIC_GAS ||
     (settle.maxUsedGas ?? settle.gasUsed) < settle.gasUsed
   ) {
     // One backend of a gateway may have garbled it.
     return { unavailable: `${METHOD} answers something else than it should` };
   }
-  const before = block.calls.slice(0, reads.length);
-  const after = block.calls.slice(reads.length + 1);
+  const before = calls.slice(0, reads.length);
+  const after = calls.slice(reads.length + 2);
   const failed = settle.succeeded ? undefined : { ...settle, gasGiven: gas };
   // Geth shares 50,000,000 gas among all calls of a request.
   if (failed !== undefined && isOutOfGas(failed) && !usesAllGas(failed)) {
@@ -129,7 +98,9 @@ async function execute(
       unavailable: `the node gives ${METHOD} ${failed.gasUsed} gas for settleAll, which uses it up`,
     };
   }
-  const starved = [...before, ...after].find(isStarved);
+  const starved = [...before, ...after].find(
+    (call) => !call.succeeded && isOutOfGas({ ...call, gasGiven: READ_GAS }),
+  );
   if (starved !== undefined) {
     const orElse =
       starved.message === undefined
@@ -139,39 +110,34 @@ async function execute(
       unavailable: `the gas that the node gives ${METHOD} does not suffice for the readings${orElse}`,
     };
   }
-  const [factsBefore, factsAfter] = [before, after].map(([facts]) =>
-    facts === undefined
-      ? undefined
-      : parseFacts(toResult(facts), watched.accounts),
+  const answers = { before: before.map(toResult), after: after.map(toResult) };
+  const [earlier, later] = [answers.before, answers.after].map(([facts]) =>
+    parseFacts(facts, watched.accounts),
   );
-  if (factsBefore === undefined || factsAfter === undefined) {
-    return unsupported(rpc, `${METHOD} does not apply state overrides`);
+  if (earlier === undefined || later === undefined) {
+    return unsupported(`${METHOD} does not apply state overrides`);
   }
   // The contracts may see another block than the answer states.
-  for (const { number: n, timestamp: t } of [block, factsBefore.block]) {
+  for (const { number: n, timestamp: t } of [simulated, earlier.block]) {
     if (n !== number || t !== timestamp) {
       return unsupported(
-        rpc,
         `asked for block ${number} at ${timestamp}, ${METHOD} executes in block ${n} at ${t}`,
       );
     }
   }
   const { gasUsed, maxUsedGas = beforeRefunds(gasUsed), transfers } = settle;
-  const earlier = accountIn(factsBefore, route.from);
-  const later = accountIn(factsAfter, route.from);
+  const sender = accountIn(earlier, route.from);
+  const lent = lend.succeeded ? loanFor(sender, gas * gasPrice) : 0n;
   // Some nodes charge nothing in a simulation.
   const gain = failed === undefined ? gainOf(route.from, transfers) : 0n;
-  const isFree = later.balance - earlier.balance === gain;
-  const { baseFee } = factsBefore.block;
+  const left = accountIn(later, route.from).balance;
+  const isFree = left === sender.balance + lent + gain;
+  const { baseFee } = earlier.block;
   return {
     engine: "simulateV1",
-    before: before.map(toResult),
-    after: after.map(toResult),
-    lent: loan?.fee ?? 0n,
+    ...answers,
+    lent,
     feePaid: isFree ? 0n : gasUsed * gasPrice,
-    isContract:
-      loan?.isContract ??
-      (earlier.hasCode && (await isCalledOnly(rpc, route.from, next.latest))),
     block: { number, timestamp },
     failed,
     gasUsed,
@@ -187,15 +153,18 @@ async function execute(
   };
 }
 
-/** The block to simulate: the reads, the settlement, and the reads again. */
-function toBlock(
+/** The block to simulate. */
+function blockOf(
   { route, gas, gasPrice = 0n, next }: Attempt,
   reads: readonly ReadCall[],
   reader: string,
-  loan: Loan | undefined,
 ): object {
   const { number, timestamp, baseFeePerGas } = next;
-  const readCalls = reads.map(({ target: to, data }) => ({
+  const fee = gas * gasPrice;
+  const [lend, ...readCalls] = [
+    lendCall(NOBODYS_ADDRESS, route.from, fee),
+    ...reads,
+  ].map(({ target: to, data }) => ({
     from: reader,
     to,
     input: data,
@@ -208,6 +177,7 @@ function toBlock(
     gas: numberToHexString(gas),
     gasPrice: numberToHexString(gasPrice),
   };
+  const gasLimit = gas + READ_GAS * BigInt(2 * reads.length + 1);
   return {
     blockOverrides: {
       number: numberToHexString(number),
@@ -216,89 +186,68 @@ function toBlock(
         baseFeePerGas: numberToHexString(baseFeePerGas),
       }),
       // The gas limits of all calls together must fit into the block's.
-      gasLimit: numberToHexString(gas + READ_GAS * BigInt(2 * reads.length)),
+      gasLimit: numberToHexString(gasLimit),
     },
     stateOverrides: {
-      [NOBODYS_ADDRESS]: { code: lensCode },
-      ...(loan !== undefined && {
-        [route.from]: { balance: numberToHexString(loan.balance + loan.fee) },
-      }),
+      [NOBODYS_ADDRESS]: { code: lensCode, balance: numberToHexString(fee) },
     },
-    calls: [...readCalls, settlement, ...readCalls],
+    calls: [...readCalls, lend, settlement, ...readCalls],
   };
 }
+
+type Answer =
+  | { readonly result: unknown }
+  | (Unavailable & { readonly isForGood: boolean });
 
 /**
  * Makes the request on the branch of a block: by its hash, or by its number, and compares
  * the hash afterwards.
  *
- * @returns The answer, not checked.
  * @throws VaultError VAULT_REORGED
  */
 async function request(
   rpc: RpcClient,
   base: Block,
   block: object,
-): Promise<{ readonly result: unknown } | Unavailable> {
-  const send = async (at: unknown) =>
-    await rpc
-      .withRetries(fewRetries)
-      .requestOrRevert(METHOD, [
-        { blockStateCalls: [block], traceTransfers: true },
-        at,
-      ]);
-  const byNumber = async () => {
-    const answer = await send(toBlockId(base));
+): Promise<Answer> {
+  const payload = { blockStateCalls: [block], traceTransfers: true };
+  const send = async (at: unknown): Promise<Answer> => {
+    try {
+      const answer = await rpc
+        .withRetries(fewRetries)
+        .requestOrRevert(METHOD, [payload, at]);
+      // The method never reverts: some nodes report "out of gas" this way.
+      return "reverted" in answer
+        ? {
+            unavailable: `${METHOD} as a whole reverts: ${answer.reverted.text}`,
+            isForGood: false,
+          }
+        : answer;
+    } catch (error) {
+      if (!isRefusal(error)) {
+        throw error;
+      }
+      const { problem, rpcCode } = error.details;
+      return {
+        unavailable: `the node refuses ${METHOD}: ${String(problem)}`,
+        isForGood:
+          missingMethod.test(String(problem)) || rpcCode === INVALID_PARAMS,
+      };
+    }
+  };
+  if (base.hash !== undefined && !rpc.node.simulatesByNumber) {
+    const byHash = { blockHash: base.hash, requireCanonical: true };
+    const answer = await send(byHash);
+    if ("result" in answer) {
+      return answer;
+    }
+  }
+  const answer = await send(toBlockId(base));
+  if ("result" in answer) {
     rpc.node.simulatesByNumber = true;
     await requireSameBranch(rpc, base);
-    return answer;
-  };
-  try {
-    const answer = await (base.hash === undefined || rpc.node.simulatesByNumber
-      ? byNumber()
-      : send({ blockHash: base.hash, requireCanonical: true }).catch(
-          async (error: unknown) => {
-            if (!isRefusal(error) || lacksMethod(error) || lacksFunds(error)) {
-              throw error;
-            }
-            return await byNumber();
-          },
-        ));
-    return "reverted" in answer
-      ? // The method never reverts: some nodes report "out of gas" this way.
-        {
-          unavailable: `${METHOD} as a whole reverts: ${answer.reverted.text}`,
-        }
-      : answer;
-  } catch (error) {
-    if (!isRefusal(error)) {
-      throw error;
-    }
-    const refused = `the node refuses ${METHOD}: ${String(error.details["problem"])}`;
-    return lacksMethod(error) || error.details["rpcCode"] === INVALID_PARAMS
-      ? unsupported(rpc, refused)
-      : { unavailable: refused };
   }
-}
-
-/** Code of JSON-RPC. */
-const INVALID_PARAMS = -32_602;
-
-function lacksMethod({ details }: VaultError): boolean {
-  return missingMethod.test(String(details["problem"]));
-}
-
-/** True if the sender cannot pay, by the words of the node: the block is not the reason. */
-function lacksFunds({ details }: VaultError): boolean {
-  return /insufficient (?:funds|balance)|lack of funds/iu.test(
-    String(details["problem"]),
-  );
-}
-
-/** Keeps later simulations from asking this node. */
-function unsupported(rpc: RpcClient, problem: string): Unavailable {
-  rpc.node.simulatesNot = problem;
-  return { unavailable: problem, isForGood: true };
+  return answer;
 }
 
 interface SimulatedCall {
@@ -311,11 +260,6 @@ interface SimulatedCall {
   readonly transfers: readonly Transfer[];
   readonly logs: unknown;
   readonly message: string | undefined;
-}
-
-/** True for a read that ended because the node gave it too little gas. */
-function isStarved(call: SimulatedCall): boolean {
-  return !call.succeeded && isOutOfGas({ ...call, gasGiven: READ_GAS });
 }
 
 function toResult({ succeeded, data, message }: SimulatedCall): CallResult {

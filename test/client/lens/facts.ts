@@ -26,8 +26,8 @@ describe("client - parseFacts", () => {
     ).to.deep.equal({
       block: { number: 1, timestamp: 2, chainId: 3, baseFee: 7n },
       accounts: new Map([
-        ["0xa", { balance: MAX, hasCode: false }],
-        ["0xb", { balance: 5n, hasCode: true }],
+        ["0xa", { balance: MAX, codeSize: 0n }],
+        ["0xb", { balance: 5n, codeSize: 1n }],
       ]),
     });
     expect(factsOf(1, 2, TOO_LARGE - 1n)?.block.chainId).to.equal(2 ** 48 - 1);

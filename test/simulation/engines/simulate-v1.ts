@@ -55,14 +55,16 @@ describe("the request of simulateV1", () => {
     const node = new ScriptedNode();
     await simulateOn(node, { ...onlyV1, gas: 100_000 });
     const { calls, stateOverrides, blockOverrides } = askedOf(node);
+    // What the lens lends to a sender who needs it.
     expect(Object.values(stateOverrides)[0]).to.deep.equal({
       code: VaultLensArtifact.deployedBytecode,
+      balance: `0x${(100_000 * 8).toString(16)}`,
     });
-    const reads = settlementIn(calls);
+    const reads = settlementIn(calls) - 1;
     const nobody = `0x${"0".repeat(40)}`;
     const both = (read: unknown, settlement: unknown): unknown[] => {
       const side = Array<unknown>(reads).fill(read);
-      return [...side, settlement, ...side];
+      return [...side, read, settlement, ...side];
     };
     expect(calls.map(({ from }) => from)).to.deep.equal(both(nobody, SETTLER));
     const limits = calls.map(({ gas }) => Number(gas));
@@ -71,47 +73,6 @@ describe("the request of simulateV1", () => {
       limits.reduce((sum, gas) => sum + gas),
     );
   });
-});
-
-describe("a sender who cannot pay, on a node that refuses such a call", () => {
-  /** Geth's code and words. */
-  const refusal = Object.assign(
-    new Error("err: insufficient funds for gas * price + value"),
-    { code: -38_014 },
-  );
-  for (const [wei, engine] of [
-    [5n, "simulateV1"],
-    // As much as it needs: the node has another reason.
-    [240_000_000n, undefined],
-  ] as const) {
-    it(`simulateV1 ${engine === undefined ? "is no engine" : "lends the price of all the gas"} if the sender has ${wei} wei`, async () => {
-      const node = new ScriptedNode();
-      node.on("eth_getBalance", () => `0x${wei.toString(16)}`);
-      node.on(SIMULATE, async (_, answer) => {
-        const { stateOverrides } = askedOf(node);
-        if (fieldsOf(stateOverrides[SETTLER])["balance"] === undefined) {
-          throw refusal;
-        }
-        return await answer();
-      });
-      const simulating = simulateOn(node, onlyV1);
-      if (engine === undefined) {
-        await expectVaultError(simulating, "VAULT_ENGINE_UNAVAILABLE");
-        return;
-      }
-      expect(await simulating).to.include({ status: "settled", engine });
-      // Refused once, and asked again with the loan.
-      expect([node.count(SIMULATE), node.count("eth_getBalance")]).to.eql([
-        2, 1,
-      ]);
-      const { calls, stateOverrides } = askedOf(node);
-      const { gas, gasPrice } = calls[settlementIn(calls)] ?? {};
-      const { balance } = fieldsOf(stateOverrides[SETTLER]);
-      expect(BigInt(String(balance))).to.equal(
-        wei + BigInt(String(gas)) * BigInt(String(gasPrice)),
-      );
-    });
-  }
 });
 
 describe("wrong answers of eth_simulateV1", () => {
@@ -192,7 +153,7 @@ describe("wrong answers of eth_simulateV1", () => {
     // A backend of a gateway may garble one answer; what a node cannot do, it never can.
     const isLasting = problem !== otherForm && !title.includes("not of the");
     // What is refused by the block's hash is asked by its number.
-    const each = /unlucky|unknown field/u.test(problem.source) ? 2 : 1;
+    const each = /refuses|whole reverts/u.test(problem.source) ? 2 : 1;
     const asked = isLasting ? each : 2 * each;
     it(`simulateV1 throws VAULT_ENGINE_UNAVAILABLE for ${title}, and ${isLasting ? "does not ask" : "asks"} again`, async () => {
       const node = new ScriptedNode();
@@ -228,8 +189,8 @@ describe("wrong answers of eth_simulateV1", () => {
   for (const [what, place, problem, starved] of [
     ["the settlement", 0, "1000000 gas for settleAll", limited],
     ["a reading after it", 2, readings, limited],
-    ["a reading before it", -1, readings, limited],
-    ["a reading, and does not say so", -1, orInvalid, silent],
+    ["a reading before it", -2, readings, limited],
+    ["a reading, and does not say so", -2, orInvalid, silent],
   ] as const) {
     it(`simulateV1 is no engine if the node's own limit of gas ends ${what}, and is one the next time: VAULT_ENGINE_UNAVAILABLE`, async () => {
       const node = new ScriptedNode();
