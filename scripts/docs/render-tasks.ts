@@ -63,8 +63,8 @@ and a table of the first 1,000 orders. The chart has the strike price, too, if
     text: "[How it works, and its limits](simulating-a-settlement.md), [an output](../README.md#simulate).",
   },
   "vault settle": {
-    examples: ["settle --yes"],
-    text: "[What it checks, and how it ends](settling-safely.md).",
+    examples: [],
+    text: "[What it checks, and how it ends](settling-safely.md), [a picture](../README.md#settle-safely).",
   },
   "vault deploy-guard": {
     examples: [],
