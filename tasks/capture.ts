@@ -3,8 +3,7 @@ import path from "node:path";
 
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { assertInvariant, invalidArgument } from "../src/errors.js";
-import { checkValues } from "../src/mocks/values.js";
-import { operations } from "../src/protocol/index.js";
+import { checkTerms } from "../src/mocks/state.js";
 import type { CalMarginsParameters } from "../src/protocol/index.js";
 import { requireRegularFile } from "../src/files/replace-file.js";
 import { asRecord } from "../src/json.js";
@@ -96,7 +95,7 @@ async function readTerms(
     throw invalidArgument(where, "a list of terms is needed");
   }
   return list.map((terms: unknown, index) =>
-    checkValues(operations.calMargins.inputs, terms, `${where}: [${index}]`),
+    checkTerms(terms, `${where}: [${index}]`),
   );
 }
 

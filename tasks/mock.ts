@@ -3,10 +3,8 @@ import type { NewTaskActionFunction } from "hardhat/types/tasks";
 import { describeInput } from "../src/client/inputs.js";
 import { parseTime } from "../src/client/parse-time.js";
 import { checkValue } from "../src/mocks/values.js";
-import type { CheckedField } from "../src/mocks/values.js";
 import { invalidArgument } from "../src/errors.js";
-import { answers, orderFields, settlementFields } from "../src/mocks/state.js";
-import { placesOf } from "../src/protocol/index.js";
+import { stateFields } from "../src/mocks/state.js";
 import { connectMocks } from "../src/mocks/deploy-mocks.js";
 import {
   readClock,
@@ -185,26 +183,9 @@ function isLevel(value: unknown): value is Level {
   return typeof value === "object" && value !== null;
 }
 
-const fieldsByPath: ReadonlyMap<string, CheckedField> = new Map<
-  string,
-  CheckedField
->([
-  ...answers
-    .flatMap(placesOf)
-    .map(({ path, field }) => [path.join("."), field] as const),
-  ...settlementFields.map(
-    (field) => [`settlement.${field.name}`, field] as const,
-  ),
-]);
-
 /** Parses an unscaled value; a time may also be a date or a duration. */
 function parseValue(path: string, text: string, now: number): unknown {
-  const [group, , name] = path.split(".");
-  const field =
-    fieldsByPath.get(path) ??
-    (group === "orders"
-      ? orderFields.find((known) => known.name === name)
-      : undefined);
+  const field = stateFields.get(path.replace(/^orders\.[^.]+/u, "orders.*"));
   if (field === undefined) {
     return text === "none" ? null : text;
   }

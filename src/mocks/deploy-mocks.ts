@@ -7,14 +7,12 @@ import type { OneOf, OptionsOf } from "../client/options.js";
 import { MOCKS_SOURCE, fixedAddresses } from "../client/addresses.js";
 import type { ContractAddresses } from "../client/addresses.js";
 import { isFailedReading, isNotConfigured } from "../client/failed-reading.js";
-import { notOneOf } from "../client/inputs.js";
 import { VaultClient } from "../client/vault-client.js";
 import { fallbackTo, invalidArgument } from "../errors.js";
 import {
   contractRoleNames,
   contractRoles,
   get,
-  isContractRole,
   set,
   standaloneQueries,
 } from "../protocol/index.js";
@@ -39,8 +37,10 @@ import { asRecord } from "../json.js";
 import { sendScript, sendToMocks } from "./mock-sender.js";
 import { requireScenario, scenarios } from "./scenarios.js";
 import type { Scenario, ScenarioName } from "./scenarios.js";
-import { applyOverrides, callsForChanges } from "./state.js";
+import { applyChanges, callsForChanges, checkChanges } from "./state.js";
+import type { StateChanges } from "./state.js";
 import type { MockOverrides, MockState } from "./types.js";
+import { requireOneOf } from "./values.js";
 
 const scenarioOptions = {
   /** State to begin with. Default: `open-round`. */
@@ -118,7 +118,8 @@ async function deployInOrder<VaultT extends VaultClient>(
   vault: VaultT,
   options: DeployMocksOptions,
 ): Promise<MockVaultHandle<VaultT>> {
-  const { fixture, overrides = {}, at, allowLiveNetwork } = options;
+  const { fixture, at, allowLiveNetwork } = options;
+  const overrides = checkChanges(options.overrides ?? {});
   const createState = await chooseState(vault, options);
   if (at !== undefined) {
     await requireDevelopmentNode(vault);
@@ -130,7 +131,7 @@ async function deployInOrder<VaultT extends VaultClient>(
     );
   }
   const clock = await readClock(vault);
-  const state = applyOverrides(createState(clock), overrides);
+  const state = applyChanges(createState(clock), overrides);
   const bound = await placeMocks(vault, at);
   const addresses = await addressesOf(bound, MOCKS_SOURCE);
   await load(vault, addresses, contractRoleNames, state, overrides);
@@ -182,7 +183,7 @@ async function load(
   addresses: MockAddresses,
   roles: readonly ContractRole[],
   state: MockState,
-  overrides: MockOverrides,
+  overrides: StateChanges,
 ): Promise<void> {
   const script = [
     ...contractRoleNames.map((role) => call(role, "reset")),
@@ -267,11 +268,9 @@ export async function mockAt<VaultT extends VaultClient>(
   options: MockAtOptions,
 ): Promise<MockVaultHandle<VaultT>> {
   checkOptions("mockAt()", options, mockAtOptions);
-  const { overrides = {} } = options;
+  requireOneOf(contractRoleNames, role, "role");
+  const overrides = checkChanges(options.overrides ?? {});
   return await changeMocks(vault, async () => {
-    if (!isContractRole(role)) {
-      throw notOneOf("role", contractRoleNames, role);
-    }
     await requireDevelopmentNode(vault);
     await vault.addressOf(role, "mockAt()");
     // The zero address fails later, if the handle scripts that contract.
@@ -281,8 +280,8 @@ export async function mockAt<VaultT extends VaultClient>(
       fallbackTo(ZeroAddress, isNotConfigured),
     );
     const scenario = scenarios[DEFAULT_SCENARIO](await readClock(vault));
-    const original = applyOverrides(scenario, await readCurrentValues(vault));
-    const state = applyOverrides(original, overrides);
+    const original = applyChanges(scenario, await readCurrentValues(vault));
+    const state = applyChanges(original, overrides);
     requireOnly(role, callsForChanges(state, overrides));
     await placeCode(vault, addresses, [role]);
     await load(vault, addresses, [role], state, overrides);
@@ -303,7 +302,7 @@ function requireOnly(replaced: ContractRole, changes: readonly ScriptCall[]) {
 }
 
 /** Reads the values that the contracts return now, except those that fail. */
-async function readCurrentValues(vault: VaultClient): Promise<MockOverrides> {
+async function readCurrentValues(vault: VaultClient): Promise<StateChanges> {
   const snapshot = await vault.snapshot();
   const readings: Record<string, unknown> = {};
   for (const { path } of standaloneQueries) {

@@ -6,26 +6,75 @@ import {
   id,
   isHexString,
 } from "ethers";
+
 import { encodeCall } from "../client/codec.js";
 import { describeInput, notOneOf, parseAccount } from "../client/inputs.js";
-import { requireKnownKeys } from "./values.js";
+import type { AccountLike } from "../client/inputs.js";
+import { checkOptions, option } from "../client/options.js";
+import type { OptionsOf } from "../client/options.js";
 import { VaultError, invalidArgument } from "../errors.js";
 import { asRecord, listOf } from "../json.js";
-import { ERROR_STRING_SELECTOR, PANIC_SELECTOR } from "../rpc/revert-reason.js";
 import {
-  isOperationName,
   operationEntry,
   operationNames,
   targetsOf,
 } from "../protocol/index.js";
+import type {
+  CalMarginsParameters,
+  OperationName,
+  PoolName,
+} from "../protocol/index.js";
+import { ERROR_STRING_SELECTOR, PANIC_SELECTOR } from "../rpc/revert-reason.js";
+import type { MockTradingArtifact } from "./artifacts.js";
 import { call, mockInterfaces } from "./mock-contracts.js";
 import type { ScriptCall } from "./mock-contracts.js";
-import { conditionOptions } from "./fail-options.js";
-import type {
-  FailureCondition,
-  ScriptedFailure,
-  ScriptedReason,
-} from "./types.js";
+import { requireOneOf } from "./values.js";
+
+export const conditionOptions = {
+  /** Of `getLPAmountInfo`: the pool that fails. Default: both. */
+  pool: option<PoolName>(),
+  /** Of `getOrderInfo`: the order whose reading fails. */
+  orderID: option<bigint | number>(),
+  /** Of `calMargins`: the arguments that fail. */
+  terms: option<CalMarginsParameters>(),
+  /** The caller, `msg.sender` of the mock, that fails: an address or a signer. */
+  from: option<AccountLike>(),
+};
+
+/** The calls of an operation that fail. Default: every call. */
+export interface FailureCondition extends OptionsOf<typeof conditionOptions> {}
+
+/**
+ * The reason of a revert:
+ *
+ * - a string: `Error(string)`, the error of `require(false, "…")`
+ * - `panic`: `Panic(uint256)`; 0x11 is an arithmetic overflow
+ * - `customError`: an error of the mocks by its name, or any other by its
+ *   signature, for example `"Paused(address account)"`
+ * - `data`: the revert data, 0x hex; `"0x"` is a revert without a reason
+ */
+export type ScriptedReason =
+  | string
+  | { readonly panic: bigint | number }
+  | {
+      readonly customError: MockErrorName | ErrorSignature;
+      readonly args?: readonly unknown[];
+    }
+  | { readonly data: string };
+
+export interface ScriptedFailure extends FailureCondition {
+  readonly operation: OperationName;
+  readonly reason: ScriptedReason;
+}
+
+/** An error of the mocks. The ABI of each mock has all of them. */
+type MockErrorName = Extract<
+  (typeof MockTradingArtifact.abi)[number],
+  { readonly type: "error" }
+>["name"];
+
+/** Example: `Paused(address account)`. */
+type ErrorSignature = `${string}(${string})`;
 
 const REASON = "The reason to revert";
 
@@ -105,29 +154,35 @@ export function checkTarget(
   where: string,
   prefix = "",
 ): asserts target is FailureTarget {
-  const { operation, pool } = target;
-  if (typeof operation !== "string" || !isOperationName(operation)) {
-    throw notOneOf(`${prefix}operation`, operationNames, operation);
-  }
+  const { pool } = target;
+  const operation = requireOneOf(
+    operationNames,
+    target.operation,
+    `${prefix}operation`,
+  );
   const pools = targetsOf(operation).flatMap(({ variant = [] }) => variant);
   if (pool !== undefined && !pools.some((known) => known === pool)) {
     throw pools.length === 0
       ? notOf(operation, where, "pool")
       : notOneOf(`${prefix}pool`, pools, pool);
   }
-  for (const [option, only] of [
+  for (const [condition, only] of [
     ["orderID", "getOrderInfo"],
     ["terms", "calMargins"],
   ] as const) {
-    if (target[option] !== undefined && operation !== only) {
-      throw notOf(operation, where, option);
+    if (target[condition] !== undefined && operation !== only) {
+      throw notOf(operation, where, condition);
     }
   }
   encodeCondition({ ...target, operation }, prefix);
 }
 
-function notOf(operation: string, where: string, option: string): VaultError {
-  return invalidArgument(where, `${operation} has no ${option}`, "Omit it.");
+function notOf(
+  operation: string,
+  where: string,
+  condition: string,
+): VaultError {
+  return invalidArgument(where, `${operation} has no ${condition}`, "Omit it.");
 }
 
 /** The caller and the arguments, `0x` for any, as `MockBase.setRevertWhen` takes them. */
@@ -177,17 +232,16 @@ export function callsForFailure({
     );
 }
 
-const failureNames = [...Object.keys(conditionOptions), "operation", "reason"];
-
 export function checkFailures(given: unknown): readonly ScriptedFailure[] {
   if (!Array.isArray(given)) {
     throw invalidArgument("failures", "a list is needed");
   }
   return given.map((failure: ScriptedFailure, index) => {
     const place = `failures[${index}]`;
-    requireKnownKeys(failure, failureNames, place);
+    const { operation: _, reason, ...conditions } = failure;
+    checkOptions(place, conditions, conditionOptions);
     checkTarget(failure, place, `${place}.`);
-    encodeRevertData(failure.reason, `${place}.reason`);
+    encodeRevertData(reason, `${place}.reason`);
     return failure;
   });
 }

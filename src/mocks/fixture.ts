@@ -1,26 +1,23 @@
 import { readFile } from "node:fs/promises";
 
-import { checkValues, checkAnswer, requireObject } from "./values.js";
 import { VaultError, invalidArgument, vaultError } from "../errors.js";
-import { asRecord } from "../json.js";
-import { get, operations, set, targetsOf } from "../protocol/index.js";
-import type {
-  CalMarginsParameters,
-  PoolName,
-  VaultOrder,
-  VaultRound,
-} from "../protocol/index.js";
 import { requireRegularFile } from "../files/replace-file.js";
+import { asRecord } from "../json.js";
+import { get, operationEntry, set, targetsOf } from "../protocol/index.js";
+import type { PoolName, ReadOperationName } from "../protocol/index.js";
 import { quoteForeignText } from "../redact.js";
 import { encodeRevertData } from "./failure.js";
+import type { ScriptedFailure, ScriptedReason } from "./failure.js";
 import { scenarios, zeroAnswer } from "./scenarios.js";
 import {
   answers,
-  applyOverrides,
-  orderFields,
+  applyChanges,
+  checkChanges,
+  checkTerms,
   parseOrderKey,
 } from "./state.js";
-import type { MockState, ScriptedFailure, ScriptedReason } from "./types.js";
+import type { MockState } from "./types.js";
+import { requireObject } from "./values.js";
 
 export async function readFixture(file: string): Promise<MockState> {
   try {
@@ -53,8 +50,7 @@ function fixtureState(json: unknown): MockState {
     version,
     chainId: _id,
     block: _block,
-    orders: recordedOrders,
-    ...readings
+    ...recorded
   } = requireObject(json, "The file");
   if (format !== "hardhat-vault/fixture") {
     throw invalidArgument("format", "it is not hardhat-vault/fixture");
@@ -62,72 +58,79 @@ function fixtureState(json: unknown): MockState {
   if (version !== 1) {
     throw invalidArgument("version", "only version 1 can be read");
   }
-  const values: Record<string, unknown> = { ...readings };
+  const values: Record<string, unknown> = { ...recorded };
   const failures: ScriptedFailure[] = [];
   for (const { operation, role, path } of answers) {
-    const answer = get(readings, path);
-    // A file written by hand may have margins for any terms.
-    if (operation === "calMargins" && Array.isArray(answer)) {
-      continue;
-    }
+    const answer = get(recorded, path);
     const where = path.join(".");
     const reason = failureOf(answer, where);
-    if (reason === undefined) {
-      set(values, path, checkAnswer(operation, answer, where));
-    } else {
+    if (reason !== undefined) {
       set(values, path, zeroAnswer(operation));
       const target = targetsOf(operation).find((each) => each.role === role);
       // the table calls an operation's contracts by these words
       const pool = target?.variant as PoolName | undefined;
       failures.push({ operation, pool, reason });
+    } else if (!Array.isArray(answer)) {
+      requireWhole(operation, answer, where);
     }
   }
-  if (Array.isArray(readings["margins"])) {
-    const margins: unknown[] = [];
-    for (const [index, each] of readings["margins"].entries()) {
+  if (Array.isArray(recorded["margins"])) {
+    values["margins"] = recorded["margins"].filter((each: unknown, index) => {
       const where = `margins[${index}]`;
       const reason = failureOf(each, where);
-      if (reason === undefined) {
-        margins.push(each);
-      } else {
+      if (reason !== undefined) {
         const { error: _error, ...given } = asRecord(each);
-        const { inputs } = operations.calMargins;
-        const terms = checkValues<CalMarginsParameters>(inputs, given, where);
+        const terms = checkTerms(given, where);
         failures.push({ operation: "calMargins", terms, reason });
       }
-    }
-    values["margins"] = margins;
+      return reason === undefined;
+    });
   }
-  const orders = new Map<bigint, VaultOrder>();
-  for (const [key, order] of Object.entries(
-    requireObject(recordedOrders, "orders"),
-  )) {
+  const orders = Object.entries(requireObject(recorded["orders"], "orders"));
+  const found = orders.filter(([key, order]) => {
     const where = `orders.${key}`;
     const orderID = parseOrderKey(key);
     const reason = failureOf(order, where);
     if (reason === undefined) {
-      orders.set(orderID, checkValues(orderFields, order, where));
+      requireWhole("getOrderInfo", order, where);
     } else {
       failures.push({ operation: "getOrderInfo", orderID, reason });
     }
-  }
-  // the loop over the answers has checked it
-  const round = values["round"] as VaultRound;
-  const { settlement, ...empty } = scenarios["empty-vault"](0n);
-  const base = {
-    ...empty,
-    orders,
+    return reason === undefined;
+  });
+  const empty = scenarios["empty-vault"](0n);
+  const state = applyChanges(
     // An order that was not captured must not look empty.
-    unknownOrders: "revert" as const,
+    { ...empty, unknownOrders: "revert" },
+    checkChanges({ ...values, orders: Object.fromEntries(found), failures }),
+  );
+  const { strikePrice, settledPrice, settledAmount, settled } = state.round;
+  return {
+    ...state,
     // An unsettled round has no settlement to record, but may have a price.
     settlement: {
-      ...settlement,
-      settledPrice:
-        round.settledPrice === 0n ? round.strikePrice : round.settledPrice,
-      settledAmount: round.settled ? round.settledAmount : BigInt(orders.size),
+      ...state.settlement,
+      settledPrice: settledPrice === 0n ? strikePrice : settledPrice,
+      settledAmount: settled ? settledAmount : BigInt(found.length),
     },
   };
-  return applyOverrides(base, { ...values, failures });
+}
+
+/** Refuses an answer without some of its values, which would be those of a scenario. */
+function requireWhole(
+  operation: ReadOperationName,
+  answer: unknown,
+  where: string,
+): void {
+  const { outputs } = operationEntry(operation);
+  const values =
+    outputs.length === 1
+      ? [answer]
+      : outputs.map(({ name }) => asRecord(answer)[name]);
+  const missing = outputs[values.indexOf(undefined)];
+  if (missing !== undefined) {
+    throw invalidArgument(where, `${missing.name} is missing`);
+  }
 }
 
 /** @returns The reason of a failed reading; undefined if the reading succeeded. */

@@ -1,6 +1,5 @@
 import { Contract, MaxUint256 } from "ethers";
 
-import { checkOptions } from "../client/options.js";
 import type {
   MockLiquidityPool,
   MockTrading,
@@ -9,13 +8,17 @@ import type {
   MockVaultFactory,
 } from "../bindings/index.js";
 import { parseUint256, withAddress } from "../client/inputs.js";
+import { checkOptions } from "../client/options.js";
 import { isEmptyOrder } from "../client/orders/types.js";
-import { checkValues } from "./values.js";
 import type { VaultClient } from "../client/vault-client.js";
 import { VaultError, fallbackTo } from "../errors.js";
 import { asRecord } from "../json.js";
 import { byRole, get, operationEntry, set } from "../protocol/index.js";
 import type { OperationName, VaultOrder } from "../protocol/index.js";
+import { requireMocks } from "./deployed-mocks.js";
+import type { MockAddresses } from "./deployed-mocks.js";
+import { callsForFailure, checkTarget, conditionOptions } from "./failure.js";
+import type { FailureCondition, ScriptedReason } from "./failure.js";
 import {
   call,
   changeMocks,
@@ -24,32 +27,27 @@ import {
   runnerOf,
 } from "./mock-contracts.js";
 import type { ScriptCall } from "./mock-contracts.js";
-import { requireMocks } from "./deployed-mocks.js";
-import type { MockAddresses } from "./deployed-mocks.js";
+import { sendScript } from "./mock-sender.js";
 import { scenarios } from "./scenarios.js";
 import type { ScenarioName } from "./scenarios.js";
-import { callsForFailure, checkTarget } from "./failure.js";
-import { sendScript } from "./mock-sender.js";
 import {
   answers,
-  applyOverrides,
+  applyChanges,
   callsForChanges,
   callsForOrders,
-  nextRoundFields,
-  orderFields,
-  parseOrderKey,
+  checkChanges,
+  orderValues,
+  stateFields,
 } from "./state.js";
-import { conditionOptions } from "./fail-options.js";
+import type { StateChanges } from "./state.js";
 import type {
-  FailureCondition,
   MockChanges,
   MockOrder,
-  MockOverrides,
   MockState,
   NextRound,
-  ScriptedReason,
   ScriptedSettlement,
 } from "./types.js";
+import { checkObject } from "./values.js";
 
 export interface MockContracts {
   readonly underlyingAsset: MockUnderlyingAsset;
@@ -75,6 +73,10 @@ const placeholders: MockState = {
   // it cannot be read: a change is checked to name both values
   settlement: {} as ScriptedSettlement,
 };
+
+const nextRoundFields = new Map(
+  [...stateFields].filter(([path]) => /^round\.(?!settled)/u.test(path)),
+);
 
 /** Length of a next round if the length of the latest one is not positive. */
 const DEFAULT_ROUND_SECONDS = 7n * 86_400n;
@@ -128,10 +130,10 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
    * ```
    */
   public async set(changes: MockChanges): Promise<void> {
-    applyOverrides(placeholders, changes);
+    const checked = checkChanges(changes);
     await this.#script(async () => {
-      const current = await this.#readCurrent(changes);
-      return callsForChanges(applyOverrides(current, changes), changes);
+      const current = await this.#readCurrent(checked);
+      return callsForChanges(applyChanges(current, checked), checked);
     });
   }
 
@@ -152,14 +154,16 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
    * ```
    */
   public async startNextRound(round: Partial<NextRound> = {}): Promise<void> {
-    const terms: Partial<NextRound> = {
-      filledVolume: 0n,
-      ...checkValues<Partial<NextRound>>(nextRoundFields, round, "round", []),
-    };
-    const isWhole = nextRoundFields.every(({ name }) => name in terms);
+    // each value was checked to be of the type that its field has
+    const terms = checkObject(
+      nextRoundFields,
+      round,
+      "round",
+      "round",
+    ) as Partial<NextRound>;
     await this.#script(async () => {
-      const others = isWhole ? {} : await this.#latestTerms(terms.startTime);
-      const next = { ...others, ...terms };
+      const latest = await this.#latestTerms(terms.startTime);
+      const next = { ...latest, filledVolume: 0n, ...terms };
       return [call("vaultFactory", "startNextRound", next)];
     });
   }
@@ -180,7 +184,14 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
   ): Promise<void> {
     const checked = [...orders].map(([id, order]): [bigint, VaultOrder] => [
       parseUint256(id, "orderID"),
-      checkValues(orderFields, order, `order ${id}`),
+      // each value was checked to be there, and to be of the type that its field has
+      checkObject(
+        stateFields,
+        order,
+        `order ${id}`,
+        "orders.*",
+        orderValues,
+      ) as unknown as VaultOrder,
     ]);
     await this.#script(() => callsForOrders(new Map(checked)));
   }
@@ -215,11 +226,7 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
     reason: ScriptedReason = "scripted failure",
     options: FailureCondition = {},
   ): Promise<void> {
-    checkOptions("fail()", options, conditionOptions);
-    const target = { operation, ...(await withAddress(options)) };
-    checkTarget(target, "fail()");
-    const script = callsForFailure({ ...target, reason });
-    await this.#script(() => script);
+    await this.#scriptFailure("fail()", operation, options, reason);
   }
 
   /**
@@ -233,10 +240,19 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
     operation: OperationName,
     options: FailureCondition = {},
   ): Promise<void> {
-    checkOptions("succeed()", options, conditionOptions);
+    await this.#scriptFailure("succeed()", operation, options, null);
+  }
+
+  async #scriptFailure(
+    where: string,
+    operation: OperationName,
+    options: FailureCondition,
+    reason: ScriptedReason | null,
+  ): Promise<void> {
+    checkOptions(where, options, conditionOptions);
     const target = { operation, ...(await withAddress(options)) };
-    checkTarget(target, "succeed()");
-    const script = callsForFailure({ ...target, reason: null });
+    checkTarget(target, where);
+    const script = callsForFailure({ ...target, reason });
     await this.#script(() => script);
   }
 
@@ -285,19 +301,20 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
   }
 
   /** Reads the values that are changed in part; the others are placeholders. */
-  async #readCurrent(changes: MockOverrides): Promise<MockState> {
+  async #readCurrent(changes: StateChanges): Promise<MockState> {
     const state: Record<string, unknown> = {
       ...placeholders,
-      orders: await this.#readOrders(asRecord(get(changes, ["orders"]))),
+      orders: await this.#readOrders(changes.orders ?? new Map()),
     };
     for (const { operation, args, path } of answers) {
       const given = get(changes, path);
       const isWhole =
+        typeof given !== "object" ||
         Array.isArray(given) ||
         operationEntry(operation).outputs.every(
           ({ name }) => asRecord(given)[name] !== undefined,
         );
-      if (typeof given === "object" && !isWhole) {
+      if (!isWhole) {
         const read = this.vault
           // the arguments of a query are what its operation takes
           .read(operation, args as never)
@@ -310,18 +327,18 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
     return state as unknown as MockState;
   }
 
-  async #readOrders(changes: object): Promise<MockState["orders"]> {
+  async #readOrders(
+    changes: NonNullable<StateChanges["orders"]>,
+  ): Promise<MockState["orders"]> {
     const orders = new Map<bigint, VaultOrder>();
-    for (const [key, change] of Object.entries(changes)) {
-      const id = parseOrderKey(key);
-      const order =
-        change === null || change === undefined
-          ? undefined
-          : await this.vault
-              .getOrderInfo(id)
-              .catch(fallbackTo(undefined, isMockError("OrderNotFound")));
-      if (order !== undefined && !isEmptyOrder({ orderID: id, ...order })) {
-        orders.set(id, order);
+    for (const [orderID, change] of changes) {
+      if (change !== null) {
+        const order = await this.vault
+          .getOrderInfo(orderID)
+          .catch(fallbackTo(undefined, isMockError("OrderNotFound")));
+        if (order !== undefined && !isEmptyOrder({ orderID, ...order })) {
+          orders.set(orderID, order);
+        }
       }
     }
     return orders;

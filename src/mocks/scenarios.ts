@@ -1,6 +1,5 @@
 import { MaxUint256 as MAX, ZeroAddress } from "ethers";
 
-import { notOneOf } from "../client/inputs.js";
 import {
   ContractType,
   OrderState,
@@ -15,6 +14,7 @@ import type {
   WireType,
 } from "../protocol/index.js";
 import type { MockState } from "./types.js";
+import { requireOneOf } from "./values.js";
 
 const ONE = 10n ** 18n;
 const DAY_SECONDS = 86_400n;
@@ -297,10 +297,5 @@ export const scenarios = {
 export type ScenarioName = keyof typeof scenarios;
 
 export function requireScenario(name: string): ScenarioName {
-  const known = keysOf(scenarios);
-  const found = known.find((each) => each === name);
-  if (found === undefined) {
-    throw notOneOf("scenario", known, name);
-  }
-  return found;
+  return requireOneOf(keysOf(scenarios), name, "scenario");
 }

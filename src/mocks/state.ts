@@ -1,35 +1,22 @@
 import { capitalize } from "@nomicfoundation/hardhat-utils/string";
 import { ZeroAddress, id as hashText, toBeHex } from "ethers";
 
-import {
-  checksumAddress,
-  notOneOf,
-  parseEnum,
-  parseUint256,
-} from "../client/inputs.js";
-import {
-  checkValues,
-  checkAnswer,
-  requireKnownKeys,
-  requireObject,
-} from "./values.js";
-import type { NamedField } from "./values.js";
-import { assertInvariant } from "../errors.js";
+import { checksumAddress, parseEnum, parseUint256 } from "../client/inputs.js";
+import { assertInvariant, invalidArgument } from "../errors.js";
 import { asRecord } from "../json.js";
 import {
   ContractType,
   OrderState,
-  fieldsOf,
   get,
   operationEntry,
   operations,
+  placesOf,
   set,
   standaloneQueries,
   wireName,
 } from "../protocol/index.js";
 import type {
-  Field,
-  MarginAmounts,
+  CalMarginsParameters,
   Query,
   VaultOrder,
 } from "../protocol/index.js";
@@ -41,37 +28,11 @@ import type {
   MarginsOfTerms,
   MockOverrides,
   MockState,
-  ScriptedReward,
   ScriptedSettlement,
   UnknownOrders,
 } from "./types.js";
-
-export const orderFields: readonly Field[] = operations.getOrderInfo.outputs;
-
-export const nextRoundFields: readonly Field[] =
-  operations.getLatestRoundInfo.outputs.filter(
-    ({ name }) => !name.startsWith("settled"),
-  );
-
-const ownFields: readonly NamedField[] = [
-  ...fieldsOf("getLatestRoundInfo", ["settledPrice", "settledAmount"]),
-  { name: "notBeforeEnd", type: "bool", unit: "none" },
-  { name: "needsPrice", type: "bool", unit: "none" },
-];
-
-const rewardFields: readonly NamedField[] = [
-  { name: "token", type: "address", unit: "none" },
-  { name: "amount", type: "uint256", unit: "none" },
-];
-
-/** The values of a settlement, by their paths. */
-export const settlementFields: readonly NamedField[] = [
-  ...ownFields,
-  ...rewardFields.map((field) => ({ ...field, name: `reward.${field.name}` })),
-];
-
-/** In the order of `UnknownOrders` in MockTrading.sol. */
-const unknownOrders: readonly UnknownOrders[] = ["zeros", "revert", "invalid"];
+import { checkObject, requireOneOf } from "./values.js";
+import type { CheckedField, Fields } from "./values.js";
 
 const margins: Query = {
   operation: "calMargins",
@@ -80,162 +41,196 @@ const margins: Query = {
   path: ["margins"],
 };
 
-/** `ANY` of MockVault.sol. */
-const ANY = BigInt(hashText("hardhat-vault/any"));
-
 /** The readings that mocks return for any arguments; margins can depend on them. */
 export const answers: readonly Query[] = [...standaloneQueries, margins];
 
-const rangeFields: readonly NamedField[] = [
-  { name: "firstId", type: "uint256", unit: "none" },
-  { name: "lastId", type: "uint256", unit: "none" },
-];
+const { getOrderInfo, calMargins } = operations;
 
-interface Settable {
-  readonly path: Query["path"];
-  /** Checks a change, and returns the new value. */
-  readonly change: (given: unknown, state: MockState) => unknown;
-  readonly calls: (
-    state: MockState,
-    changes: MockOverrides,
-  ) => readonly ScriptCall[];
+const uint256: CheckedField = { type: "uint256", unit: "none" };
+const flag: CheckedField = { type: "bool", unit: "none" };
+
+/** The values of a state by their paths. */
+export const stateFields: Fields = new Map<string, CheckedField>([
+  ...answers
+    .flatMap(placesOf)
+    .map(({ path, field }) => [path.join("."), field] as const),
+  ...getOrderInfo.outputs.map(
+    (field) => [`orders.*.${field.name}`, field] as const,
+  ),
+  ["generatedOrders.firstId", uint256],
+  ["generatedOrders.lastId", uint256],
+  ["settlement.settledPrice", { type: "uint256", unit: "price" }],
+  ["settlement.settledAmount", uint256],
+  ["settlement.notBeforeEnd", flag],
+  ["settlement.needsPrice", flag],
+  ["settlement.reward.token", { type: "address", unit: "none" }],
+  ["settlement.reward.amount", uint256],
+]);
+
+export const orderValues = getOrderInfo.outputs.map(({ name }) => name);
+const amounts = calMargins.outputs.map(({ name }) => name);
+const terms: Fields = new Map(
+  calMargins.inputs.map((field) => [field.name, field]),
+);
+const marginsOfTerms: Fields = new Map([
+  ...terms,
+  ...calMargins.outputs.map((field) => [field.name, field] as const),
+]);
+
+/** Checks arguments of `calMargins`. */
+export function checkTerms(
+  given: unknown,
+  where: string,
+): CalMarginsParameters {
+  // each value was checked to be there, and to be of the type that its field has
+  return checkObject(terms, given, where, "", [
+    ...terms.keys(),
+  ]) as unknown as CalMarginsParameters;
 }
 
-function settableAnswer(answer: Query): Settable {
-  const { operation, path } = answer;
-  const where = path.join(".");
+/** In the order of `UnknownOrders` in MockTrading.sol. */
+const unknownAnswers: readonly UnknownOrders[] = ["zeros", "revert", "invalid"];
+
+/** Checked changes to a state. */
+export type StateChanges = Omit<MockOverrides, "orders" | "generatedOrders"> & {
+  readonly generatedOrders?: MockState["generatedOrders"];
+  /** Null for an order that is removed. */
+  readonly orders?: ReadonlyMap<bigint, Partial<VaultOrder> | null>;
+};
+
+/** Refuses unknown keys, and values that a contract cannot hold. */
+export function checkChanges(overrides: object): StateChanges {
+  const {
+    unknownOrders,
+    failures,
+    margins: given,
+    ...others
+  } = asRecord(overrides);
+  const isByTerms = Array.isArray(given);
+  const { orders, ...checked } = checkObject(
+    stateFields,
+    isByTerms ? others : { ...others, margins: given },
+    "",
+  );
+  // each value was checked to be of the type that its field has
   return {
-    path,
-    change: (given, state) =>
-      checkAnswer(operation, merge(get(state, path), given, where), where),
-    calls: (state) => [setAnswer(answer, get(state, path))],
-  };
-}
-
-const settableMargins = settableAnswer(margins);
-
-const settables: readonly Settable[] = [
-  ...standaloneQueries.map(settableAnswer),
-  {
-    path: margins.path,
-    change: (given, state) =>
-      Array.isArray(given)
-        ? given.map((each: unknown, index) => {
-            const { inputs, outputs } = operations.calMargins;
-            const fields = [...inputs, ...outputs];
-            const required = outputs.map(({ name }) => name);
-            return checkValues(fields, each, `margins[${index}]`, required);
-          })
-        : settableMargins.change(
-            given,
-            isByTerms(state.margins)
-              ? // There are no amounts to keep.
-                { ...state, margins: {} as MarginAmounts }
-              : state,
-          ),
-    calls: (state, changes) =>
-      isByTerms(state.margins)
-        ? [
-            call(
-              "vault",
-              "setMarginsOfTerms",
-              state.margins.map(
-                ({ maxVolume = ANY, APY = ANY, endTime = ANY, ...amounts }) => [
-                  [maxVolume, APY, endTime],
-                  [amounts.baseMarginAmount, amounts.xMarginAmount],
-                ],
-              ),
-            ),
-          ]
-        : settableMargins.calls(state, changes),
-  },
-  {
-    path: ["unknownOrders"],
-    change: (given) => {
-      const found = unknownOrders.find((each) => each === given);
-      if (found === undefined) {
-        throw notOneOf("unknownOrders", unknownOrders, given);
-      }
-      return found;
-    },
-    calls: (state) => [
-      call(
-        "trading",
-        "setUnknownOrders",
-        unknownOrders.indexOf(state.unknownOrders),
+    ...checked,
+    ...(isByTerms && {
+      margins: given.map((each: unknown, index) =>
+        checkObject(marginsOfTerms, each, `margins[${index}]`, "", amounts),
       ),
-    ],
-  },
-  {
-    path: ["generatedOrders"],
-    change: (range) =>
-      range === null
-        ? null
-        : checkValues(rangeFields, range, "generatedOrders"),
-    calls: ({ generatedOrders }) => {
-      // A range that ends before it begins is empty.
-      const { firstId, lastId } = generatedOrders ?? {
-        firstId: 1n,
-        lastId: 0n,
-      };
-      return [call("trading", "generateOrders", firstId, lastId)];
-    },
-  },
-  {
-    path: ["orders"],
-    change: changedOrders,
-    calls: ({ orders }) => callsForOrders(orders),
-  },
-  {
-    path: ["settlement"],
-    change: changedSettlement,
-    calls: callsForSettlement,
-  },
-  {
-    path: ["failures"],
-    change: checkFailures,
-    calls: ({ failures }) => failures.flatMap(callsForFailure),
-  },
-];
-
-/** Checks changes, and returns the changed state. */
-export function applyOverrides(
-  state: MockState,
-  overrides: MockOverrides,
-): MockState {
-  requireKnownKeys(overrides, Object.keys(state), "The changes to the mocks");
-  const changed = { ...state };
-  for (const { path, change } of settables) {
-    const [key, variant] = path;
-    const group = get(overrides, [key]);
-    if (variant !== undefined && group !== undefined) {
-      requireKnownKeys(group, Object.keys(asRecord(get(state, [key]))), key);
-    }
-    const given = get(overrides, path);
-    if (given !== undefined) {
-      set(changed, path, change(given, changed));
-    }
-  }
-  return changed;
+    }),
+    ...(orders !== undefined && {
+      orders: new Map(
+        Object.entries(asRecord(orders)).map(([key, order]) => [
+          parseOrderKey(key),
+          order,
+        ]),
+      ),
+    }),
+    ...(unknownOrders !== undefined && {
+      unknownOrders: requireOneOf(
+        unknownAnswers,
+        unknownOrders,
+        "unknownOrders",
+      ),
+    }),
+    ...(failures !== undefined && { failures: checkFailures(failures) }),
+  } as StateChanges;
 }
 
-/** Returns the calls that set the values that `named` has keys for. */
+/** Takes one spelling only: two keys for one order would overwrite each other. */
+export function parseOrderKey(key: string): bigint {
+  return parseUint256(
+    /^(?:0|[1-9][0-9]*)$/u.test(key) ? BigInt(key) : key,
+    "An order's id",
+  );
+}
+
+export function applyChanges(
+  state: MockState,
+  { orders, settlement, ...given }: StateChanges,
+): MockState {
+  const changed: Record<string, unknown> = {
+    ...state,
+    ...given,
+    orders: changedOrders({ ...state, ...given }, orders),
+    settlement: { ...state.settlement, ...settlement },
+  };
+  for (const { path } of answers) {
+    const [before, after] = [get(state, path), get(given, path)];
+    const isPart = typeof after === "object" && !Array.isArray(after);
+    // Margins by terms have no amounts to keep.
+    const kept = Array.isArray(before) ? {} : asRecord(before);
+    set(changed, path, isPart ? { ...kept, ...after } : (after ?? before));
+  }
+  // the state with values that were checked to be of its fields
+  return changed as unknown as MockState;
+}
+
+function changedOrders(
+  {
+    orders,
+    generatedOrders: range,
+  }: Pick<MockState, "orders" | "generatedOrders">,
+  changed: StateChanges["orders"] = new Map(),
+): MockState["orders"] {
+  return new Map([
+    ...orders,
+    ...[...changed].map(([id, order]) => {
+      const isGenerated =
+        range !== null && id >= range.firstId && id <= range.lastId;
+      const before =
+        orders.get(id) ?? (isGenerated ? generatedOrder(id) : someOrder);
+      return [id, order === null ? null : { ...before, ...order }] as const;
+    }),
+  ]);
+}
+
+/** Returns the calls that set the values of a state that `named` has keys for. */
 export function callsForChanges(
   state: MockState,
-  changes: MockOverrides,
+  changes: StateChanges,
   named: object = changes,
 ): readonly ScriptCall[] {
-  return settables
-    .filter(({ path }) => get(named, path) !== undefined)
-    .flatMap(({ calls }) => calls(state, changes));
+  const { generatedOrders, unknownOrders: unknown } = state;
+  // A range that ends before it begins is empty.
+  const { firstId, lastId } = generatedOrders ?? { firstId: 1n, lastId: 0n };
+  const others = {
+    unknownOrders: () => [
+      call("trading", "setUnknownOrders", unknownAnswers.indexOf(unknown)),
+    ],
+    generatedOrders: () => [call("trading", "generateOrders", firstId, lastId)],
+    orders: () => callsForOrders(state.orders),
+    settlement: () => callsForSettlement(state, changes),
+    failures: () => state.failures.flatMap(callsForFailure),
+  };
+  return [
+    ...answers
+      .filter(({ path }) => get(named, path) !== undefined)
+      .map((answer) => setAnswer(answer, get(state, answer.path))),
+    ...Object.entries(others).flatMap(([key, calls]) =>
+      get(named, [key]) === undefined ? [] : calls(),
+    ),
+  ];
 }
 
 /** Sets an operation's answer: the contract type, if it takes one, then its values. */
 function setAnswer(
-  { operation, role, args }: Query,
+  { operation, role, args, path }: Query,
   answer: unknown,
 ): ScriptCall {
+  if (Array.isArray(answer)) {
+    return setMarginsOfTerms(answer);
+  }
   const { key, inputs, outputs } = operationEntry(operation);
+  const values =
+    outputs.length === 1
+      ? [answer]
+      : outputs.map(({ name }) => asRecord(answer)[name]);
+  if (values.includes(undefined)) {
+    throw invalidArgument(path.join("."), "all its values are needed");
+  }
   const mock = mockInterfaces[role];
   // A setter is named after the function or after the value.
   const setter = [wireName(operation).replace(/^(?:get|query|cal)/u, ""), key]
@@ -248,11 +243,21 @@ function setAnswer(
   const chosen = inputs.some(({ unit }) => unit === "contractType")
     ? args.map((word) => parseEnum("contractType", word, "contractType"))
     : [];
-  const values =
-    outputs.length === 1
-      ? [answer]
-      : outputs.map(({ name }) => asRecord(answer)[name]);
   return call(role, setter, ...chosen, ...values);
+}
+
+/** `ANY` of MockVault.sol. */
+const ANY = BigInt(hashText("hardhat-vault/any"));
+
+function setMarginsOfTerms(all: readonly MarginsOfTerms[]): ScriptCall {
+  return call(
+    "vault",
+    "setMarginsOfTerms",
+    all.map(({ maxVolume = ANY, APY = ANY, endTime = ANY, ...amount }) => [
+      [maxVolume, APY, endTime],
+      [amount.baseMarginAmount, amount.xMarginAmount],
+    ]),
+  );
 }
 
 /** A null order is removed. */
@@ -268,102 +273,35 @@ export function callsForOrders(orders: MockState["orders"]): ScriptCall[] {
   );
 }
 
+/** The settlement of a state that `set()` makes lacks what is not changed. */
 function callsForSettlement(
-  { settlement }: MockState,
-  { settlement: changed = {} }: MockOverrides,
+  { settlement }: { readonly settlement: Partial<ScriptedSettlement> },
+  { settlement: changed = {} }: StateChanges,
 ): readonly ScriptCall[] {
-  // set() leaves out what is not changed.
-  const left: Partial<ScriptedSettlement> = settlement;
   const { settledPrice, settledAmount, notBeforeEnd, needsPrice, reward } =
-    left;
-  const none = reward === null ? 0n : undefined;
-  const { token = ZeroAddress, amount = none } = reward ?? {};
-  const isChanged = [changed.settledPrice, changed.settledAmount].some(
-    (value) => value !== undefined,
-  );
+    settlement;
+  const isFirst =
+    changed.settledPrice === undefined && changed.settledAmount === undefined;
+  if ((settledPrice === undefined) !== (settledAmount === undefined)) {
+    throw invalidArgument(
+      "settlement",
+      "settledPrice and settledAmount are needed together",
+    );
+  }
+  const { token = ZeroAddress, amount } = reward ?? { amount: 0n };
   const setters: ReadonlyArray<readonly [setter: string, ...unknown[]]> = [
     [
-      isChanged ? "setSettlement" : "setFirstSettlement",
+      isFirst ? "setFirstSettlement" : "setSettlement",
       settledPrice,
       settledAmount,
     ],
     ["setNotBeforeEnd", notBeforeEnd],
     ["setNeedsPrice", needsPrice],
-    ["setReward", token, amount],
+    ["setReward", token, reward === undefined ? undefined : amount],
   ];
   return setters
     .filter(([, ...values]) => !values.includes(undefined))
     .map(([setter, ...values]) => call("vault", setter, ...values));
-}
-
-/** Checks the changes of a settlement, which has both its values or none. */
-function changedSettlement(
-  given: unknown,
-  { settlement }: MockState,
-): Partial<ScriptedSettlement> {
-  const where = "settlement";
-  const names = [...ownFields.map(({ name }) => name), "reward"];
-  const { reward, ...values } = requireKnownKeys(
-    merge(settlement, given, where),
-    names,
-    where,
-  );
-  const both = ["settledPrice", "settledAmount"];
-  const checked = checkValues<Partial<ScriptedSettlement>>(
-    ownFields,
-    values,
-    where,
-    both.some((name) => values[name] !== undefined) ? both : [],
-  );
-  const rewarded =
-    reward === undefined || reward === null
-      ? reward
-      : checkValues<ScriptedReward>(rewardFields, reward, `${where}.reward`, [
-          "amount",
-        ]);
-  return rewarded === undefined ? checked : { ...checked, reward: rewarded };
-}
-
-function isByTerms(
-  given: MockState["margins"],
-): given is readonly MarginsOfTerms[] {
-  return Array.isArray(given);
-}
-
-function merge(before: unknown, given: unknown, where: string): unknown {
-  return typeof before === "object"
-    ? { ...before, ...requireObject(given, where) }
-    : given;
-}
-
-function changedOrders(
-  given: unknown,
-  { orders, generatedOrders: range }: MockState,
-): MockState["orders"] {
-  const changed = new Map(orders);
-  for (const [key, changes] of Object.entries(requireObject(given, "orders"))) {
-    const where = `orders.${key}`;
-    const id = parseOrderKey(key);
-    if (changes === null) {
-      changed.set(id, null);
-    } else if (changes !== undefined) {
-      const isGenerated =
-        range !== null && id >= range.firstId && id <= range.lastId;
-      const before =
-        orders.get(id) ?? (isGenerated ? generatedOrder(id) : someOrder);
-      const order = merge(before, changes, where);
-      changed.set(id, checkValues(orderFields, order, where));
-    }
-  }
-  return changed;
-}
-
-/** Takes one spelling only: two keys for one order would overwrite each other. */
-export function parseOrderKey(key: string): bigint {
-  return parseUint256(
-    /^(?:0|[1-9][0-9]*)$/u.test(key) ? BigInt(key) : key,
-    "An order's id",
-  );
 }
 
 const ONE = 10n ** 18n;

@@ -2,16 +2,18 @@ import type {
   CalMarginsParameters,
   ContractTypeName,
   MarginAmounts,
-  OperationName,
   OrderStateName,
   StandaloneReadings,
   VaultOrder,
   VaultRound,
 } from "../protocol/index.js";
-import type { MockTradingArtifact } from "./artifacts.js";
-import type { FailureCondition } from "./fail-options.js";
+import type { ScriptedFailure } from "./failure.js";
 
-export type { FailureCondition } from "./fail-options.js";
+export type {
+  FailureCondition,
+  ScriptedFailure,
+  ScriptedReason,
+} from "./failure.js";
 
 /** An order for the mock; `contractType` and `state` take a number or a word. */
 export type MockOrder = Readonly<
@@ -82,29 +84,6 @@ export interface MockState extends Readonly<StandaloneReadings> {
   readonly failures: readonly ScriptedFailure[];
 }
 
-/**
- * The reason of a revert:
- *
- * - a string: `Error(string)`, the error of `require(false, "…")`
- * - `panic`: `Panic(uint256)`; 0x11 is an arithmetic overflow
- * - `customError`: an error of the mocks by its name, or any other by its
- *   signature, for example `"Paused(address account)"`
- * - `data`: the revert data, 0x hex; `"0x"` is a revert without a reason
- */
-export type ScriptedReason =
-  | string
-  | { readonly panic: bigint | number }
-  | {
-      readonly customError: MockErrorName | ErrorSignature;
-      readonly args?: readonly unknown[];
-    }
-  | { readonly data: string };
-
-export interface ScriptedFailure extends FailureCondition {
-  readonly operation: OperationName;
-  readonly reason: ScriptedReason;
-}
-
 type PartOf<Value> = Value extends object
   ? { readonly [Key in keyof Value]?: PartOf<Value[Key]> }
   : Value;
@@ -150,12 +129,3 @@ export type MockChanges = Omit<MockOverrides, "settlement"> & {
         readonly settledAmount?: undefined;
       });
 };
-
-/** An error of the mocks. The ABI of each mock has all of them. */
-type MockErrorName = Extract<
-  (typeof MockTradingArtifact.abi)[number],
-  { readonly type: "error" }
->["name"];
-
-/** Example: `Paused(address account)`. */
-type ErrorSignature = `${string}(${string})`;

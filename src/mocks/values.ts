@@ -7,15 +7,16 @@ import {
   readInteger,
 } from "../client/inputs.js";
 import { invalidArgument } from "../errors.js";
-import type { VaultError } from "../errors.js";
 import { asRecord } from "../json.js";
-import { isEnumName, operationEntry } from "../protocol/index.js";
-import type { Field, OperationName } from "../protocol/index.js";
+import { isEnumName } from "../protocol/index.js";
+import type { Field } from "../protocol/index.js";
 
 // Not zod: it would call the same parsers, whose errors have codes and details.
 
 export type CheckedField = Pick<Field, "type" | "unit">;
-export type NamedField = Pick<Field, "name" | "type" | "unit">;
+
+/** Fields by their paths. Example: `pools.public.locked`; `orders.*.state` of every order. */
+export type Fields = ReadonlyMap<string, CheckedField>;
 
 /**
  * Checks a value of an operation, from the API or as text of a file or a command.
@@ -39,82 +40,98 @@ export function checkValue(
         : Number(parseUint(number, where, 8));
     case "address":
       return parseAddress(value, where);
-    case "bool": {
-      const isTrue = value === true || value === "true";
-      if (!isTrue && value !== false && value !== "false") {
-        throw notOneOf(where, ["true", "false"], value);
-      }
-      return isTrue;
-    }
+    case "bool":
+      return requireOneOf(["true", "false"], String(value), where) === "true";
     case "string":
       if (typeof value !== "string") {
-        throw needed("a text", value, where);
+        throw invalidArgument(
+          where,
+          `a text is needed, got ${describeInput(value)}`,
+        );
       }
       return value;
   }
 }
 
-/**
- * @param required Names of the values that must be there. Default: all.
- * @returns The checked values, without undefined ones.
- * @throws VaultError VAULT_INVALID_ARGUMENT for an unknown or a missing value, and
- * the codes of {@link checkValue}
- */
-// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the type that the fields make, which the caller names
-export function checkValues<Values extends object>(
-  fields: readonly NamedField[],
-  values: unknown,
+/** @throws VaultError VAULT_INVALID_ENUM */
+export function requireOneOf<Word extends string>(
+  words: readonly Word[],
+  value: unknown,
   where: string,
-  required: readonly string[] = fields.map(({ name }) => name),
-): Values {
-  const names = fields.map(({ name }) => name);
-  const given = requireKnownKeys(values, names, where);
-  const missing = required.filter((name) => given[name] === undefined);
-  const checked = fields.flatMap((field) => {
-    const { name } = field;
-    const value = given[name];
-    return value === undefined
-      ? []
-      : [[name, checkValue(field, value, `${where}.${name}`)] as const];
-  });
+): Word {
+  const found = words.find((word) => word === value);
+  if (found === undefined) {
+    throw notOneOf(where, words, value);
+  }
+  return found;
+}
+
+/** Objects in place of which null is given: there is none. */
+const nullable: ReadonlySet<string> = new Set([
+  "orders.*",
+  "generatedOrders",
+  "settlement.reward",
+]);
+
+/** The values without which an object is nothing. */
+const needed: Readonly<Record<string, readonly string[]>> = {
+  generatedOrders: ["firstId", "lastId"],
+  "settlement.reward": ["amount"],
+};
+
+/**
+ * Checks the values of an object, and of the objects in it. A misspelt key would change
+ * nothing, so it is refused.
+ *
+ * @param where Names the object in errors; "" for changes to a whole state.
+ * @param place The path of the object; "" for all fields.
+ * @param required Names of the values that must be there.
+ * @returns The values, without undefined ones.
+ * @throws VaultError VAULT_INVALID_ARGUMENT, and the codes of {@link checkValue}
+ */
+export function checkObject(
+  fields: Fields,
+  given: unknown,
+  where: string,
+  place = "",
+  required: readonly string[] = needed[place] ?? [],
+): Readonly<Record<string, unknown>> {
+  const prefix = place === "" ? "" : `${place}.`;
+  const known = [...fields.keys()]
+    .filter((path) => path.startsWith(prefix))
+    .map((path) => path.slice(prefix.length).replace(/\..*/u, ""));
+  const checked = new Map<string, unknown>();
+  const object = where === "" ? "The changes to the mocks" : where;
+  for (const [key, value] of Object.entries(requireObject(given, object))) {
+    const name = known.includes("*") ? "*" : key;
+    if (!known.includes(name)) {
+      throw invalidArgument(
+        object,
+        `${describeInput(key)} is not a field; the fields are ${[...new Set(known)].join(", ")}`,
+      );
+    }
+    const path = prefix + name;
+    const shown = where === "" ? key : `${where}.${key}`;
+    const field = fields.get(path);
+    if (value !== undefined) {
+      checked.set(
+        key,
+        field !== undefined
+          ? checkValue(field, value, shown)
+          : value === null && nullable.has(path)
+            ? null
+            : checkObject(fields, value, shown, path),
+      );
+    }
+  }
+  const missing = required.filter((name) => !checked.has(name));
   if (missing.length > 0) {
     throw invalidArgument(
-      where,
+      object,
       `${missing.join(", ")} ${missing.length === 1 ? "is" : "are"} missing`,
     );
   }
-  // each value was checked to be of the type that its field has
-  return Object.fromEntries(checked) as Values;
-}
-
-/** Checks the whole result of an operation: an object, or its only value. */
-export function checkAnswer(
-  operation: OperationName,
-  answer: unknown,
-  where: string,
-): unknown {
-  const { outputs } = operationEntry(operation);
-  const [only] = outputs;
-  return only !== undefined && outputs.length === 1
-    ? checkValue(only, answer, where)
-    : checkValues(outputs, answer, where);
-}
-
-/** Refuses a misspelt key, which would change nothing. */
-export function requireKnownKeys(
-  value: unknown,
-  known: readonly string[],
-  where: string,
-): Readonly<Record<string, unknown>> {
-  const given = requireObject(value, where);
-  const unknown = Object.keys(given).find((key) => !known.includes(key));
-  if (unknown !== undefined) {
-    throw invalidArgument(
-      where,
-      `${describeInput(unknown)} is not a field; the fields are ${known.join(", ")}`,
-    );
-  }
-  return given;
+  return Object.fromEntries(checked);
 }
 
 /** Refuses a list, too. */
@@ -123,14 +140,10 @@ export function requireObject(
   where: string,
 ): Readonly<Record<string, unknown>> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw needed("an object", value, where);
+    throw invalidArgument(
+      where,
+      `an object is needed, got ${describeInput(value)}`,
+    );
   }
   return asRecord(value);
-}
-
-function needed(type: string, value: unknown, where: string): VaultError {
-  return invalidArgument(
-    where,
-    `${type} is needed, got ${describeInput(value)}`,
-  );
 }

@@ -56,6 +56,8 @@ describe("arguments of mocks", () => {
       "settlement.reward",
     ],
     [{ margins: [{ xMarginAmount: 1n }] }, ARGUMENT, "margins[0]"],
+    [{ margins: [{ price: 1n }] }, ARGUMENT, "margins[0]"],
+    [{ generatedOrders: { lastId: 1 } }, ARGUMENT, "generatedOrders"],
     [{ orders: { 1: { price: 1n } } }, ARGUMENT, "orders.1"],
     [{ orders: { 1: { state: "shut" } } }, ENUM, "orders.1.state"],
     // Two spellings of one id would overwrite each other.

@@ -3,9 +3,8 @@ import { inspect } from "node:util";
 import { expect } from "chai";
 import { MaxUint256 } from "ethers";
 
-import { checkValue, checkValues } from "../../src/mocks/values.js";
+import { checkValue } from "../../src/mocks/values.js";
 import type { CheckedField } from "../../src/mocks/values.js";
-import { operations } from "../../src/protocol/index.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { SECOND } from "../helpers/names.js";
 
@@ -42,30 +41,4 @@ describe("values of operations", () => {
       await expectVaultError(() => checkValue(field, value, "it"), code);
     });
   }
-
-  const two = operations.queryMarginBalance.outputs;
-  const three = operations.getLPAmountInfo.outputs;
-  const [first, second] = two.map(({ name }) => name);
-
-  it("checkValues() throws VAULT_INVALID_ARGUMENT with the names of missing and unknown values", async () => {
-    const partly = { [String(first)]: 1n, [String(second)]: undefined };
-    for (const [fields, values, problem] of [
-      [two, partly, `${second} is missing`],
-      [three, {}, `${three.map(({ name }) => name).join(", ")} are missing`],
-      [
-        two,
-        { odd: 1 },
-        `"odd" is not a field; the fields are ${first}, ${second}`,
-      ],
-    ] as const) {
-      const { details } = await expectVaultError(
-        () => checkValues(fields, values, "it"),
-        "VAULT_INVALID_ARGUMENT",
-      );
-      expect(details["problem"]).to.equal(problem);
-    }
-    expect(checkValues(two, partly, "it", [])).to.deep.equal({
-      [String(first)]: 1n,
-    });
-  });
 });

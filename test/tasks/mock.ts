@@ -124,7 +124,7 @@ describe("vault mock", () => {
     mock set round.price=1 | VAULT_INVALID_ARGUMENT | settledAmount, settled
     mock set orders.2=none orders.02.state=1 | VAULT_INVALID_ARGUMENT | would be lost
     mock set orders.2.state=1 orders.2=none | VAULT_INVALID_ARGUMENT | would be lost
-    mock set orders.__proto__.x=1 | VAULT_INVALID_INTEGER | order
+    mock set orders.__proto__.state=1 | VAULT_INVALID_INTEGER | order
     mock set round.endTime=soon --network gone | VAULT_INVALID_TIME | round.endTime
     mock next-round endTime=soon --network gone | VAULT_INVALID_TIME | round.endTime
     mock set volume=1 --at vault=${NOBODY} | VAULT_NOT_A_MOCK | cannot be scripted
