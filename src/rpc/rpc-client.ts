@@ -315,9 +315,12 @@ export class RpcClient {
       }
       result = null;
     }
-    const error = blockNotFound(network, String(params[0]));
     return method === BLOCK_METHOD && result === null && isOfKnownBlock
-      ? { kind: "behind", retry: "transient", error }
+      ? {
+          kind: "behind",
+          retry: "transient",
+          error: blockNotFound(network, String(params[0])),
+        }
       : { result };
   }
 
