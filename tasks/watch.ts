@@ -1,16 +1,8 @@
-import { capitalize } from "@nomicfoundation/hardhat-utils/string";
-
 import { isFailedReading } from "../src/client/failed-reading.js";
 import { VaultError, vaultError } from "../src/errors.js";
-import { toJsonValue } from "../src/json.js";
 import type { VaultHost } from "../src/host.js";
-import {
-  describeTime,
-  get,
-  placesOf,
-  standaloneQueries,
-} from "../src/protocol/index.js";
-import type { DisplaySettings, VaultRound } from "../src/protocol/index.js";
+import { describeTime, operationEntry } from "../src/protocol/index.js";
+import type { DisplaySettings } from "../src/protocol/index.js";
 import { describeRound, hasEnded, isSameRound } from "../src/protocol/round.js";
 import { isReorganised } from "../src/rpc/pinned-block.js";
 import { pause } from "../src/rpc/signals.js";
@@ -19,11 +11,17 @@ import { watchTask } from "./definitions.js";
 import type { TaskValues } from "./definitions.js";
 import { toDocument } from "./error-texts.js";
 import { withVault } from "./open-vault.js";
-import { labelledValues, notes, title, toned } from "./output/blocks.js";
+import {
+  labelledValues,
+  notes,
+  present,
+  title,
+  toned,
+} from "./output/blocks.js";
 import type { Block } from "./output/blocks.js";
 import { describeAnswer, formatValue } from "./output/format-value.js";
-import type { FormatContext } from "./output/format-value.js";
 import {
+  failedCell,
   failureNotes,
   failuresOf,
   labelOf,
@@ -39,6 +37,8 @@ import type { VaultState } from "./vault-state.js";
 
 /** For one check, retries included. */
 const CHECK_TIMEOUT_MS = 10_000;
+
+type Args = TaskValues<typeof watchTask>;
 
 export default taskAction(
   watchTask,
@@ -77,13 +77,6 @@ export type WatchEvent = (
   readonly isLast: boolean;
 };
 
-/** Replaced in tests. */
-export interface WatchClock {
-  /** Milliseconds. */
-  now(): number;
-  sleep(milliseconds: number): Promise<unknown>;
-}
-
 /**
  * Checks the vault until the condition holds; an outage does not end it.
  *
@@ -93,65 +86,47 @@ export interface WatchClock {
  */
 export async function* watch(
   vault: VaultHost,
+  { interval = 5_000, until, from }: Pick<Args, "interval" | "until" | "from">,
+  // Replaced in tests; both in milliseconds.
   {
-    interval = 5_000,
-    until,
-    from,
-  }: Pick<TaskValues<typeof watchTask>, "interval" | "until" | "from">,
-  clock: WatchClock = { now: Date.now, sleep: pause },
+    now,
+    sleep,
+  }: { now: () => number; sleep: (time: number) => Promise<unknown> } = {
+    now: Date.now,
+    sleep: pause,
+  },
 ): AsyncGenerator<WatchEvent, void, undefined> {
-  const startedAt = clock.now();
-  let seen = await checkVault(vault, from);
-  const [failure] = seen.failures;
+  const startedAt = now();
+  const first = await checkVault(vault, from);
+  const [failure] = first.failures;
+  const found = valuesIn(first.readings);
   if (
     failure !== undefined &&
-    valuesIn(seen.readings).every(({ value }) => isFailedReading(value))
+    found.every(({ value }) => isFailedReading(value))
   ) {
     throw failure;
   }
-  const { round: meant } = seen.readings;
-  /** True if the round that is meant was settled, and another one is seen. */
-  let isPast = false;
-  const startTime = seen.time;
-  const isOver = createCondition(until, seen);
-  // The clock of a node that is out of reach stands still.
+  let seen = first;
   const isLast = (): boolean =>
-    isPast ||
-    isOver(
-      seen,
-      Math.max(
-        seen.time,
-        startTime + Math.floor((clock.now() - startedAt) / 1_000),
-      ),
-    );
+    isOver(until, first, seen, (now() - startedAt) / 1_000);
   yield { kind: "first", seen, changed: [], isLast: isLast() };
-  let lost: VaultError | undefined;
+  let outage: string | undefined;
   while (!isLast()) {
-    await clock.sleep(interval);
+    await sleep(interval);
     try {
       const latest = await checkVault(vault, from);
-      const { network, chainId } = latest.envelope;
-      if (chainId !== seen.envelope.chainId) {
-        const chains = { expected: seen.envelope.chainId, actual: chainId };
-        throw vaultError("VAULT_CHAIN_CHANGED", { network, ...chains });
+      const { network, chainId: actual, block } = latest.envelope;
+      const { chainId: expected, block: before } = seen.envelope;
+      if (actual !== expected) {
+        throw vaultError("VAULT_CHAIN_CHANGED", { network, expected, actual });
       }
       // Nodes behind one URL may be some blocks apart.
-      if (latest.envelope.block.number < seen.envelope.block.number) {
+      if (block.number < before.number) {
         continue;
       }
-      const { round } = latest.readings;
-      isPast =
-        until === "settled" &&
-        !isFailedReading(meant) &&
-        !isFailedReading(round) &&
-        !isSameRound(round, meant) &&
-        (await wasSettled(vault, meant, {
-          fromBlock: seen.envelope.block.number,
-          toBlock: latest.envelope.block.number,
-        }));
       const changed = changesBetween(seen, latest);
-      const isBack = lost !== undefined;
-      [seen, lost] = [latest, undefined];
+      const isBack = outage !== undefined;
+      [seen, outage] = [latest, undefined];
       if (isBack || changed.length > 0) {
         yield { kind: "change", seen, changed, isLast: isLast() };
       }
@@ -162,45 +137,12 @@ export async function* watch(
       if (!isOutage(error)) {
         throw error;
       }
-      if (lost?.code !== error.code) {
+      if (outage !== error.code) {
         yield { kind: "outage", error, isLast: false };
       }
-      lost = error;
+      outage = error.code;
     }
   }
-}
-
-function createCondition(
-  until: Until,
-  first: VaultState,
-): (seen: VaultState, now: number) => boolean {
-  if (until === undefined) {
-    return () => false;
-  }
-  if (until instanceof Time) {
-    const end = until.after(first.time);
-    return (_seen, now) => BigInt(now) >= end;
-  }
-  const meant = first.readings.round;
-  if (isFailedReading(meant)) {
-    throw meant.error;
-  }
-  return ({ readings: { round }, time }) => {
-    // As for a settlement: this machine's clock does not end a round.
-    if (until === "expired" && hasEnded(meant, time) === true) {
-      return true;
-    }
-    if (isFailedReading(round)) {
-      return false;
-    }
-    if (!isSameRound(round, meant)) {
-      throw vaultError("VAULT_ROUND_CHANGED", {
-        expected: describeRound(meant),
-        actual: describeRound(round),
-      });
-    }
-    return until === "settled" && round.settled;
-  };
 }
 
 async function checkVault(
@@ -217,24 +159,6 @@ async function checkVault(
   return state;
 }
 
-/**
- * True if the round that was current at the first block was settled by the time another
- * one was seen, also by the block that opened the next one.
- */
-async function wasSettled(
-  opened: VaultHost,
-  meant: VaultRound,
-  blocks: { readonly fromBlock: number; readonly toBlock: number },
-): Promise<boolean> {
-  const vault = opened.withOptions({ timeout: CHECK_TIMEOUT_MS });
-  for await (const round of vault.rounds(blocks)) {
-    if (isSameRound(round, meant)) {
-      return round.settled;
-    }
-  }
-  return false;
-}
-
 /** The next check may succeed. */
 function isOutage(error: unknown): error is VaultError {
   return (
@@ -244,48 +168,68 @@ function isOutage(error: unknown): error is VaultError {
   );
 }
 
-function changesBetween(before: VaultState, after: VaultState): string[] {
-  const places = standaloneQueries.flatMap((reading) =>
-    isFailedReading(get(after.readings, reading.path))
-      ? [reading.path.filter((name) => name !== undefined)]
-      : placesOf(reading).map(({ path }) => path),
-  );
-  const textAt = ({ readings }: VaultState, place: readonly string[]): string =>
-    toSafeJson(toJsonValue({ at: get(readings, place) }));
-  // Each check has its own error, which may name the block.
-  const answerAt = (
-    { keeper }: VaultState,
-    name: "canBeSettled" | "expired",
-  ): unknown => {
-    const answer = keeper[name];
-    return isFailedReading(answer) ? answer.error.code : answer;
-  };
-  return [
-    ...places
-      .filter((place) => textAt(before, place) !== textAt(after, place))
-      .map((place) => place.join(".")),
-    ...(["canBeSettled", "expired"] as const).filter(
-      (name) => answerAt(before, name) !== answerAt(after, name),
-    ),
-  ];
+/** @param elapsed Seconds of this machine, since the clock of a lost node stands still. */
+function isOver(
+  until: Args["until"],
+  first: VaultState,
+  { readings: { round }, time }: VaultState,
+  elapsed: number,
+): boolean {
+  if (until === undefined) {
+    return false;
+  }
+  if (until instanceof Time) {
+    const now = Math.max(time, first.time + Math.floor(elapsed));
+    return BigInt(now) >= until.after(first.time);
+  }
+  const meant = first.readings.round;
+  if (isFailedReading(meant)) {
+    throw meant.error;
+  }
+  // As for a settlement: this machine's clock does not end a round.
+  if (until === "expired" && hasEnded(meant, time) === true) {
+    return true;
+  }
+  if (isFailedReading(round)) {
+    return false;
+  }
+  if (!isSameRound(round, meant)) {
+    throw vaultError("VAULT_ROUND_CHANGED", {
+      expected: describeRound(meant),
+      actual: describeRound(round),
+    });
+  }
+  return until === "settled" && round.settled;
 }
 
-type Until = TaskValues<typeof watchTask>["until"];
-
-interface WatchedValues {
-  readonly raw: boolean;
-  readonly until?: Until | undefined;
+function changesBetween(before: VaultState, after: VaultState): string[] {
+  const answersOf = ({ readings, keeper }: VaultState) =>
+    new Map<string, unknown>(
+      [
+        ...valuesIn(readings),
+        { place: "canBeSettled", value: keeper.canBeSettled },
+        { place: "expired", value: keeper.expired },
+      ].map(({ place, value }) => [
+        place,
+        // Each check has its own error, which may name the block.
+        isFailedReading(value) ? value.error.code : value,
+      ]),
+    );
+  const old = answersOf(before);
+  return [...answersOf(after)].flatMap(([place, answer]) =>
+    old.get(place) === answer ? [] : place,
+  );
 }
 
 /** Lines of text on a terminal, JSON elsewhere. */
 export function createDisplay(
-  settings: DisplaySettings & WatchedValues & { readonly json: boolean },
+  settings: DisplaySettings & Pick<Args, "raw" | "until" | "json">,
   { isTTY, style }: Terminal["out"],
 ): (event: WatchEvent) => string {
-  if (!isTTY || settings.json) {
-    return (event) => `${toSafeJson(toDocument(documentOf(event)))}\n`;
-  }
-  return (event) => `${renderText(eventBlocks(event, settings), style)}\n`;
+  return (event) =>
+    isTTY && !settings.json
+      ? `${renderText(eventBlocks(event, settings), style)}\n`
+      : `${toSafeJson(toDocument(documentOf(event)))}\n`;
 }
 
 function documentOf(event: WatchEvent): unknown {
@@ -302,68 +246,46 @@ function documentOf(event: WatchEvent): unknown {
 
 function eventBlocks(
   event: WatchEvent,
-  settings: DisplaySettings & WatchedValues,
+  { until, ...settings }: DisplaySettings & Pick<Args, "raw" | "until">,
 ): readonly Block[] {
   if (event.kind === "outage") {
     const { shortMessage } = event.error;
     return [notes(toned("warn", `No answer, trying again: ${shortMessage}`))];
   }
-  const { kind, seen, changed } = event;
-  const { round, ...others } = seen.readings;
-  const { block } = seen.envelope;
-  const context = { ...settings, chainTime: seen.time };
-  if (kind === "first") {
+  const { seen, changed } = event;
+  const { time, envelope, readings } = seen;
+  const context = { ...settings, chainTime: time };
+  if (event.kind === "first") {
+    const { round, ...others } = readings;
+    const end = until instanceof Time ? describeTime(until.after(time)) : until;
     return [
-      title(`Watching${describeEnd(settings.until, seen.time)}`, seen.envelope),
+      title(`Watching${end === undefined ? "" : ` until ${end}`}`, envelope),
       readingsBlock("getLatestRoundInfo", [{ value: round }], context),
+      labelledValues([[ATTEMPT, describeAttempt(seen)]]),
       notes(
-        describeChange("canBeSettled", seen, context),
-        ...new Set(failuresOf(others).map((error) => error.shortMessage)),
+        ...new Set(failuresOf(others).map(({ shortMessage }) => shortMessage)),
       ),
-      failureNotes(failuresOf(seen.readings)),
+      failureNotes(failuresOf(readings)),
       notes(toned("dim", "Press Ctrl-C to stop.")),
     ];
   }
-  const changes =
-    changed.length === 0
-      ? ["answers again"]
-      : changed.map((name) => describeChange(name, seen, context));
-  return [
-    labelledValues(
-      changes.map((change) => [toned("dim", `block ${block.number}`), change]),
-    ),
+  const changes = valuesIn(readings)
+    .filter(({ place }) => changed.includes(place))
+    .map(({ query: { operation, path }, field, value }) => {
+      const { title: label } = operationEntry(operation);
+      const { text } = isFailedReading(value)
+        ? failedCell(value)
+        : formatValue(field ?? { unit: "none" }, value, context);
+      return `${labelOf(field ?? { label }, path[1])}  ${text}`;
+    });
+  const lines = [
+    ...changes,
+    changed.includes("expired") &&
+      `Expired  ${describeAnswer(seen.keeper.expired)}`,
+    changed.includes("canBeSettled") &&
+      `${ATTEMPT}  ${describeAttempt(seen).text}`,
+    changed.length === 0 && "answers again",
   ];
-}
-
-function describeEnd(until: Until, now: number): string {
-  return until === undefined
-    ? ""
-    : ` until ${until instanceof Time ? describeTime(until.after(now)) : until}`;
-}
-
-const fields = new Map(
-  standaloneQueries.flatMap((query) =>
-    placesOf(query).map(({ path, field }) => [
-      path.join("."),
-      { ...field, label: labelOf(field, query.path[1]) },
-    ]),
-  ),
-);
-
-function describeChange(
-  name: string,
-  seen: VaultState,
-  context: FormatContext,
-): string {
-  const field = fields.get(name);
-  const value = get(seen.readings, name.split("."));
-  const text = isFailedReading(value)
-    ? `failed: ${value.error.shortMessage}`
-    : field !== undefined
-      ? formatValue(field, value, context).text
-      : name === "expired"
-        ? describeAnswer(seen.keeper.expired)
-        : describeAttempt(seen).text;
-  const other = name === "canBeSettled" ? ATTEMPT : capitalize(name);
-  return `${field?.label ?? other}  ${text}`;
+  const at = toned("dim", `block ${envelope.block.number}`);
+  return [labelledValues(present(lines).map((line) => [at, line]))];
 }

@@ -3,6 +3,7 @@ import { capitalize } from "@nomicfoundation/hardhat-utils/string";
 import { isEmptyOrder } from "../../src/client/orders/types.js";
 import type { ListedOrder } from "../../src/client/orders/types.js";
 import { isFailedReading } from "../../src/client/failed-reading.js";
+import type { FailedReading } from "../../src/client/failed-reading.js";
 import { textsForCommandLine } from "../../src/errors.js";
 import type { VaultError } from "../../src/errors.js";
 import { asRecord } from "../../src/json.js";
@@ -23,7 +24,7 @@ import type {
   VaultRound,
 } from "../../src/protocol/index.js";
 import { labelledValues, notes, section, toned } from "./blocks.js";
-import type { Block, LabelledValue } from "./blocks.js";
+import type { Block, Cell, LabelledValue } from "./blocks.js";
 import { formatValue, utilisationBar } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
 
@@ -72,6 +73,10 @@ export function failuresOf(snapshot: object): readonly VaultError[] {
   );
 }
 
+export function failedCell({ error }: FailedReading): Cell {
+  return toned("bad", `failed: ${error.shortMessage}`);
+}
+
 /** The number of failures, and one fix for each error code. */
 export function failureNotes(failures: readonly VaultError[]): Block {
   const byCode = [...Map.groupBy(failures, ({ code }) => code).values()];
@@ -97,12 +102,7 @@ export function readingsBlock(
   return labelledValues(
     readings.flatMap(({ variant, value }) =>
       isFailedReading(value)
-        ? [
-            [
-              capitalize(variant ?? title),
-              toned("bad", `failed: ${value.error.shortMessage}`),
-            ],
-          ]
+        ? [[capitalize(variant ?? title), failedCell(value)]]
         : valuesOf(operation, value, variant, context),
     ),
   );

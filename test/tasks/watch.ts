@@ -211,11 +211,6 @@ describe("events of vault watch", () => {
       `/expired/${settled} LAST`,
     ],
     [
-      "--until settled ends if another round is seen, and the first one was settled",
-      ["settled", [mine(settledRound, nextRound)]],
-      `/${another} LAST`,
-    ],
-    [
       "takes no round for ended that only the node's next block is past",
       ["settled", [hurry, settle], { node: nodeOf(endAt(4_000_000_000)) }],
       `/${settled} LAST`,
@@ -311,13 +306,8 @@ describe("events of vault watch", () => {
       "VAULT_ROUND_CHANGED",
     ],
     [
-      "another round is seen, and the first one was not settled",
-      ["settled", [mine(nextRound)]],
-      "VAULT_ROUND_CHANGED",
-    ],
-    [
-      "another round is seen, and the first one is no longer in a block",
-      ["settled", [replaceBy(nextRound)]],
+      "another round is seen before this one is seen settled",
+      ["settled", [mine(settledRound, nextRound)]],
       "VAULT_ROUND_CHANGED",
     ],
     [
