@@ -7,6 +7,8 @@ import type { ReadOptions } from "../src/client/reader.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { escapeUntrusted } from "../src/escape.js";
 import { describeUnfinished } from "../src/settlement/unfinished-settlement.js";
+import { statusTask } from "./definitions.js";
+import { readAction } from "./open-vault.js";
 import {
   chapter,
   labelledValues,
@@ -14,153 +16,120 @@ import {
   title,
   toned,
 } from "./output/blocks.js";
-import type { Block, Envelope } from "./output/blocks.js";
+import type { Block } from "./output/blocks.js";
 import { describeAnswer } from "./output/format-value.js";
 import { renderMetrics, renderOutage } from "./output/metrics.js";
-import { failureNotes, valuesIn, snapshotBlocks } from "./output/readings.js";
-import { readAction } from "./open-vault.js";
-import { statusTask } from "./definitions.js";
-import type { StreamedReport, TaskReport } from "./run-task.js";
-import type { Output } from "./output/style.js";
+import {
+  failedCell,
+  failureNotes,
+  snapshotBlocks,
+  valuesIn,
+} from "./output/readings.js";
 import { ATTEMPT, describeAttempt, readState } from "./vault-state.js";
 import type { VaultState } from "./vault-state.js";
 
-export default readAction(
-  statusTask,
-  async (vault, { all, raw, format, ...target }, { terminal }) => {
-    if (all) {
-      requireFixedBlock(target.block, "--block");
-    }
-    const names = all
-      ? Object.keys(vault.connection.networkConfig.vault.instances)
-      : [];
-    const { block: blockTag, from, timeout } = target;
-    const reading = readAll(vault, names, { blockTag, from, timeout });
-    return format === undefined
-      ? reportStatus(await reading, all, raw)
-      : await writeMetrics(vault, reading, terminal.out);
-  },
-);
-
-/** The readings of the vault and, at the same block, of its instances. */
-interface Found {
-  readonly envelope: Envelope;
-  /** Undefined if only instances have contracts. */
-  readonly own: VaultState | undefined;
-  readonly instances: readonly VaultState[];
-}
-
-async function readAll(
-  vault: HardhatVault,
-  names: readonly string[],
-  target: ReadOptions,
-): Promise<Found> {
-  const own = await readState(vault, target);
-  const { envelope, pin, time } = own;
-  const pinned = { ...target, blockTag: envelope.block.number };
-  const instances = await Promise.all(
-    names.map(
-      async (name) =>
-        await readState(
-          (await vault.instance(name).withScalesOfMocks()).pinnedTo(pin),
-          pinned,
-          time,
-        ),
-    ),
+export default readAction(statusTask, async (vault, args, { terminal }) => {
+  const { all, raw, format, block: blockTag, from, timeout } = args;
+  if (all) {
+    requireFixedBlock(blockTag, "--block");
+  }
+  const { networkName: network, instanceName: instance, connection } = vault;
+  const { networkConfig } = connection;
+  const { chainId, vault: settings } = networkConfig;
+  const names = all ? Object.keys(settings.instances) : [];
+  const target = { blockTag, from, timeout };
+  const [own, ...instances] = await readStates(vault, names, target).catch(
+    async (error: unknown) => {
+      if (format !== undefined) {
+        const outage = renderOutage({ network, chainId, instance });
+        await terminal.out.write(outage);
+      }
+      throw error;
+    },
   );
+  const { envelope } = own;
   // Some networks configure contracts only in their instances.
   const hasOwn =
     instances.length === 0 ||
     valuesIn(own.readings).some(
       ({ value }) => !isFailedReading(value) || !isNotConfigured(value.error),
     );
-  return { envelope, own: hasOwn ? own : undefined, instances };
-}
-
-function reportStatus(
-  { envelope, own, instances }: Found,
-  all: boolean,
-  raw: boolean,
-): TaskReport {
-  const sets = own === undefined ? instances : [own, ...instances];
-  const failures = sets.flatMap((set) => set.failures);
-  const documentOf = ({ readings, keeper }: VaultState) => ({
-    ...readings,
-    ...keeper,
-  });
+  const states = hasOwn ? [own, ...instances] : instances;
+  if (format !== undefined) {
+    await terminal.out.write(renderMetrics(states));
+    const ok = states.every(
+      ({ isUp, keeper }) => isUp && !isFailedReading(keeper.openSettlement),
+    );
+    return { streamed: true, ok };
+  }
+  const failures = states.flatMap((state) => state.failures);
   return {
     json: {
       ...envelope,
-      status: own === undefined ? null : documentOf(own),
-      ...(all
-        ? {
-            instances: Object.fromEntries(
-              instances.map((set) => [set.name ?? "", documentOf(set)]),
-            ),
-          }
-        : {}),
+      status: hasOwn ? documentOf(own) : null,
+      ...(all && {
+        instances: Object.fromEntries(
+          instances.map((state) => [state.name ?? "", documentOf(state)]),
+        ),
+      }),
     },
     ok: failures.length === 0,
     blocks: [
       title("Vault status", envelope),
-      ...sets.flatMap((set) => [
-        ...(all
-          ? [
-              chapter(
-                set.name === undefined
-                  ? "Contracts of the network itself"
-                  : `Instance ${escapeUntrusted(set.name)}`,
-              ),
-            ]
-          : []),
-        ...snapshotBlocks(set.readings, {
-          ...set.settings,
-          chainTime: set.time,
+      ...states.flatMap((state) => [
+        ...(all ? [chapter(headingOf(state))] : []),
+        ...snapshotBlocks(state.readings, {
+          ...state.settings,
+          chainTime: state.time,
           raw,
         }),
-        ...section("Settlement", settlementValues(set)),
+        ...section("Settlement", settlementValues(state)),
       ]),
       failureNotes(failures),
     ],
   };
+});
+
+/** The vault, and those of its instances at the same block. */
+async function readStates(
+  vault: HardhatVault,
+  names: readonly string[],
+  target: ReadOptions,
+): Promise<[VaultState, ...VaultState[]]> {
+  const own = await readState(vault, target);
+  const { envelope, pin, time } = own;
+  const pinned = { ...target, blockTag: envelope.block.number };
+  const instances = await Promise.all(
+    names.map(async (name) => {
+      const instance = await vault.instance(name).withScalesOfMocks();
+      return await readState(instance.pinnedTo(pin), pinned, time);
+    }),
+  );
+  return [own, ...instances];
+}
+
+function documentOf({ readings, keeper }: VaultState): object {
+  return { ...readings, ...keeper };
+}
+
+function headingOf({ name }: VaultState): string {
+  return name === undefined
+    ? "Contracts of the network itself"
+    : `Instance ${escapeUntrusted(name)}`;
 }
 
 /** Whether the vault can be settled, and what is under way. */
 export function settlementValues(state: VaultState): Block {
-  const { canBeSettledBy, openSettlement: open } = state.keeper;
+  const { canBeSettledBy, expired, openSettlement: open } = state.keeper;
   return labelledValues([
     [ATTEMPT, describeAttempt(state)],
-    ["Round ended", describeAnswer(state.keeper.expired)],
+    ["Round ended", describeAnswer(expired)],
     ["Asked as", canBeSettledBy],
     open !== null && [
       "Under way",
       isFailedReading(open)
-        ? toned("bad", `failed: ${open.error.shortMessage}`)
+        ? failedCell(open)
         : toned("warn", describeUnfinished(open)),
     ],
   ]);
-}
-
-/** Writes `vault_up 0` if the node does not answer, and then fails. */
-async function writeMetrics(
-  vault: HardhatVault,
-  reading: Promise<Found>,
-  out: Output,
-): Promise<StreamedReport> {
-  const { networkName: network, instanceName: instance, connection } = vault;
-  const { chainId } = connection.networkConfig;
-  try {
-    const { own, instances } = await reading;
-    const states = own === undefined ? instances : [own, ...instances];
-    await out.write(renderMetrics(states));
-    return {
-      streamed: true,
-      ok: states.every(
-        ({ isUp, keeper }) => isUp && !isFailedReading(keeper.openSettlement),
-      ),
-    };
-  } catch (error) {
-    await out.write(renderOutage({ network, chainId, instance }));
-    throw error;
-  }
 }

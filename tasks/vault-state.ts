@@ -11,32 +11,26 @@ import type { VaultSnapshot } from "../src/client/snapshot.js";
 import type { VaultError } from "../src/errors.js";
 import type { VaultHost } from "../src/host.js";
 import type { DisplaySettings } from "../src/protocol/index.js";
-import { hasEnded } from "../src/protocol/round.js";
 import { findUnfinished } from "../src/settlement/unfinished-settlement.js";
 import type { BlockId, PinnedBlock } from "../src/rpc/block-id.js";
 import { endTime } from "../src/settlement/head-age.js";
-
 import { readOnBranch } from "../src/rpc/pinned-block.js";
 import type { UnfinishedSettlement } from "../src/settlement/unfinished-settlement.js";
 import { findNextRun, findSettler } from "../src/settlement/can-be-settled.js";
 import type { NextRun } from "../src/settlement/can-be-settled.js";
 import { escapeUntrusted } from "../src/escape.js";
-import { toned } from "./output/blocks.js";
 import type { Cell, Envelope } from "./output/blocks.js";
 import { describeAnswer } from "./output/format-value.js";
-import { failuresOf, valuesIn } from "./output/readings.js";
+import { failedCell, failuresOf, valuesIn } from "./output/readings.js";
 
 /** A vault's state as a keeper needs it, without the readings. */
-export interface KeeperState {
+export interface KeeperState extends Pick<NextRun, "code" | "reason"> {
   /** Null if there is no round, or it cannot be read. */
   readonly expired: boolean | null;
   /** Seconds to the round's end, negative after it; null as `expired`, and above 2^53. */
   readonly secondsToEnd: number | null;
   readonly canBeSettled: NextRun["canBeSettled"] | FailedReading;
   readonly canBeSettledBy: string;
-  /** Why not, if `canBeSettled` is not true, and the code of that. */
-  readonly code: NextRun["code"];
-  readonly reason: NextRun["reason"];
   /** Null if no settlement of this project is under way. */
   readonly openSettlement: UnfinishedSettlement | null | FailedReading;
 }
@@ -69,46 +63,48 @@ export async function readState(
   target: ReadOptions,
   time?: number,
 ): Promise<VaultState> {
-  const [{ snapshot, pin }, settler, open] = await Promise.all([
+  const { blockTag = "latest" } = target;
+  const [{ snapshot, pin }, settler, found] = await Promise.all([
     takePinnedSnapshot(vault, target),
     findSettler(vault, target.from),
     findUnfinished(vault).catch(failedReading),
   ]);
   const { chainId, block, ...readings } = snapshot;
   const { round } = readings;
-  const { blockTag = "latest" } = target;
-  const now =
-    time ??
-    (blockTag === "latest" ? await endTime(vault, block) : block.timestamp);
-  const isRound = !isFailedReading(round) && round.endTime !== 0n;
+  // Without an address, nothing can be under way.
+  const open =
+    isFailedReading(found) && isNotConfigured(found.error) ? null : found;
   const isNow = blockTag === "latest" || time !== undefined;
-  const known = { ...readings, block, open: isNow ? open : undefined };
+  const now = time ?? (isNow ? await endTime(vault, block) : block.timestamp);
   const runAt = async (at: BlockId): Promise<NextRun> =>
     await readOnBranch(
       vault.rpc,
       pin,
-      async () => await findNextRun(vault, settler, { ...known, at }),
+      async () =>
+        await findNextRun(vault, settler, {
+          ...readings,
+          block,
+          open: isNow ? open : undefined,
+          at,
+        }),
     );
   // Where blocks are made on demand, the next one may be past the round's end.
   const isLater = isNow && now > block.timestamp;
-  const run = await (
-    blockTag === "pending" || isLater
-      ? runAt("pending").catch(async (error: unknown) => {
-          if (isLater && hasErrorCode(error, "VAULT_RPC_ERROR")) {
-            return await runAt(pin);
-          }
-          throw error;
-        })
-      : runAt(pin)
-  ).catch(failedReading);
-  const failures = [
-    ...failuresOf(readings),
-    ...[run, open].flatMap((one) =>
-      // The readings name a missing address.
-      isFailedReading(one) && !isNotConfigured(one.error) ? one.error : [],
-    ),
-  ];
-  const journalError = isFailedReading(open) ? open.error : undefined;
+  const run = await runAt(isLater || blockTag === "pending" ? "pending" : pin)
+    .catch(async (error: unknown) => {
+      if (isLater && hasErrorCode(error, "VAULT_RPC_ERROR")) {
+        return await runAt(pin);
+      }
+      throw error;
+    })
+    .catch(failedReading);
+  const failed = [run, open].flatMap((one) =>
+    isFailedReading(one) && !isNotConfigured(one.error) ? one.error : [],
+  );
+  const left =
+    isFailedReading(round) || round.endTime === 0n
+      ? null
+      : round.endTime - BigInt(now);
   return {
     name: vault.instanceName,
     settings: vault.settings,
@@ -117,30 +113,28 @@ export async function readState(
     readings,
     time: now,
     keeper: {
-      expired: isFailedReading(round) ? null : hasEnded(round, now),
-      secondsToEnd: isRound ? secondsUntil(round.endTime, now) : null,
-      canBeSettled: isFailedReading(run) ? run : run.canBeSettled,
+      expired: left === null ? null : left <= 0n,
+      secondsToEnd: left === null || left > MOST_SECONDS ? null : Number(left),
+      ...(isFailedReading(run)
+        ? { canBeSettled: run, code: null, reason: null }
+        : {
+            canBeSettled: run.canBeSettled,
+            code: run.code,
+            reason: run.reason,
+          }),
       canBeSettledBy: settler.address,
-      code: isFailedReading(run) ? null : run.code,
-      reason: isFailedReading(run) ? null : run.reason,
-      // Without an address, nothing can be under way.
-      openSettlement:
-        isFailedReading(open) && isNotConfigured(open.error) ? null : open,
+      openSettlement: open,
     },
-    failures,
+    failures: [...failuresOf(readings), ...failed],
     // A damaged journal is no fault of the node.
     isUp:
-      failures.every(
-        (error) => isNotConfigured(error) || error === journalError,
-      ) && valuesIn(readings).some(({ value }) => !isFailedReading(value)),
+      !isFailedReading(run) &&
+      failuresOf(readings).every(isNotConfigured) &&
+      valuesIn(readings).some(({ value }) => !isFailedReading(value)),
   };
 }
 
-/** @returns Null if a number cannot hold it exactly. */
-function secondsUntil(end: bigint, now: number): number | null {
-  const seconds = end - BigInt(now);
-  return seconds <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(seconds) : null;
-}
+const MOST_SECONDS = BigInt(Number.MAX_SAFE_INTEGER);
 
 /** The label of `canBeSettled`. */
 export const ATTEMPT = "Can be settled";
@@ -149,7 +143,7 @@ export const ATTEMPT = "Can be settled";
 export function describeAttempt({ keeper }: VaultState): Cell {
   const { canBeSettled, reason } = keeper;
   if (isFailedReading(canBeSettled)) {
-    return toned("bad", `failed: ${canBeSettled.error.shortMessage}`);
+    return failedCell(canBeSettled);
   }
   const why = reason === null ? "" : `, ${escapeUntrusted(reason)}`;
   return { text: describeAnswer(canBeSettled) + why };
