@@ -47,10 +47,6 @@ const MOST_BLOCKS_BEHIND = 128;
 export class KnownBlocks {
   #newest = -1;
 
-  public get newest(): number {
-    return this.#newest;
-  }
-
   public note(number: number): void {
     this.#newest = Math.max(this.#newest, number);
   }

@@ -1,13 +1,11 @@
-import { VaultError, fallbackTo } from "../errors.js";
+import { hasErrorCode } from "../errors.js";
+import type { VaultError } from "../errors.js";
 import { toBlockId } from "./block-id.js";
 import type { BlockId, PinnedBlock } from "./block-id.js";
 import { getBlock } from "./blocks.js";
 import { isRefusal } from "./errors.js";
-import { usualRetries, waitAfter } from "./retry.js";
+import { usualRetries } from "./retry.js";
 import type { RpcClient } from "./rpc-client.js";
-
-/** Attempts to read from a node that does not have the block yet. */
-const ATTEMPTS = 6;
 
 /**
  * Sends a request at a block. A pinned block is named by its hash if the node takes one, else
@@ -30,46 +28,31 @@ export async function requestAt<Answer>(
   ) {
     return await send(toBlockId(block));
   }
-  const byHash = { blockHash: block.hash, requireCanonical: true };
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      const answer = await send(byHash);
-      // Not for a node that has refused one: its answers by number have to be compared.
-      node.takesHashes ??= true;
-      return answer;
-    } catch (error) {
-      if (!isRefusal(error)) {
-        throw error;
-      }
-      const isKnown = node.takesHashes === true;
-      const isBehind = lacksBlock(error);
-      if (isKnown && (!isBehind || attempt === ATTEMPTS)) {
-        throw error;
-      }
-      const isThere = await requireSameBranch(rpc, block).then(
-        () => true,
-        fallbackTo(
-          false,
-          ({ code }) => code === "VAULT_BLOCK_NOT_FOUND" && attempt < ATTEMPTS,
-        ),
-      );
-      if (isThere && !isKnown && (!isBehind || attempt > 1)) {
-        const answer = await send(toBlockId(block));
-        if (isBehind) {
-          // Perhaps it takes the hash of another block.
-          node.readByNumber = block.hash;
-        } else {
-          node.takesHashes = false;
-        }
-        return answer;
-      }
-      const { details, shortMessage: problem } = error;
-      const method = String(details["method"] ?? "eth_call");
-      const event = { method, reason: "transient", problem, attempt } as const;
-      if (!(await rpc.waitBefore(event, waitAfter(attempt)))) {
-        throw error;
-      }
+  const isKnown = node.takesHashes === true;
+  try {
+    const answer = await send({
+      blockHash: block.hash,
+      requireCanonical: true,
+    });
+    // Not for a node that has refused one: its answers by number have to be compared.
+    node.takesHashes ??= true;
+    return answer;
+  } catch (error) {
+    if (!isRefusal(error)) {
+      throw error;
     }
+    await requireSameBranch(rpc, block);
+    if (isKnown) {
+      throw error;
+    }
+    const answer = await send(toBlockId(block));
+    // One that lacks this block may take the hash of another.
+    if (error.details["kind"] === "behind" || node.takesHashes === true) {
+      node.readByNumber = block.hash;
+    } else {
+      node.takesHashes = false;
+    }
+    return answer;
   }
 }
 
@@ -106,10 +89,5 @@ export async function requireSameBranch(
 export function isReorganised(
   error: unknown,
 ): error is VaultError & { readonly code: "VAULT_REORGED" } {
-  return VaultError.isVaultError(error) && error.code === "VAULT_REORGED";
-}
-
-/** The node may get the block later, or have another one in its place. */
-function lacksBlock({ code, details }: VaultError): boolean {
-  return code === "VAULT_RPC_ERROR" && details["kind"] === "behind";
+  return hasErrorCode(error, "VAULT_REORGED");
 }

@@ -2,6 +2,7 @@ import pLimit from "p-limit";
 
 import { vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
+import { asRecord } from "../json.js";
 import { Redactor, quoteForeignText } from "../redact.js";
 import type { Eip1193Provider } from "./eip1193.js";
 import { classify, toError } from "./errors.js";
@@ -295,7 +296,11 @@ export class RpcClient {
     params: readonly unknown[],
   ): Promise<Executed | Failure> {
     const { network, node } = this;
-    const isOfKnownBlock = node.blocks.includeBlockOf(method, params);
+    const isOfKnownBlock =
+      node.blocks.includeBlockOf(method, params) ||
+      // Only a block that some node has is named by its hash.
+      (node.takesHashes === true &&
+        params.some((one) => asRecord(one)["blockHash"] !== undefined));
     let result: unknown;
     try {
       result = (await this.provider.request({ method, params })) ?? null;
@@ -303,13 +308,9 @@ export class RpcClient {
       if (!isEmptyAnswer(thrown)) {
         const failure = classify(thrown, this.source);
         const { kind, revert } = failure;
-        // Of a request with overrides, the node may refuse those.
         return revert !== undefined
           ? { reverted: revert }
-          : kind === "behind" &&
-              isOfKnownBlock &&
-              params.length <= 2 &&
-              method !== "eth_simulateV1"
+          : kind === "behind" && isOfKnownBlock
             ? { ...failure, retry: "transient" }
             : failure;
       }

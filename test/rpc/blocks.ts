@@ -55,13 +55,8 @@ describe("a block that a node describes", () => {
   it("is known by its number from eth_blockNumber, too", async () => {
     const { rpc } = recording(() => "0x5");
     await getBlockNumber(rpc);
-    expect(rpc.node.blocks.newest).to.equal(5);
-  });
-
-  it("is known only before the pending one, which the node has yet to make", async () => {
-    const rpc = answering({ ...header, hash: null });
-    await getBlock(rpc, "pending");
-    expect(rpc.node.blocks.newest).to.equal(4);
+    const { blocks } = rpc.node;
+    expect(blocks.includeBlockOf("eth_call", [{}, "0x5"])).to.equal(true);
   });
 
   for (const number of [4, 6]) {

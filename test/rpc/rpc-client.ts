@@ -627,19 +627,6 @@ describe("a client whose node lacks a block", () => {
     expect(await timesAsked("0x5", "0x5", ["latest"], heavy)).to.equal(3);
   });
 
-  for (const [times, method, params, why] of [
-    [6, "eth_call", [{}, "0xa"], "it says that it lacks the block"],
-    [1, "eth_call", [{}, "0xa", {}], "it may refuse the overrides"],
-    [1, "eth_simulateV1", [{}, "0xa"], "it may refuse to simulate"],
-  ] as const) {
-    it(`asks ${times} times if a node refuses ${method} with ${params.length} parameters at a known block: ${why}`, async () => {
-      const { rpc, asked } = failing(Infinity, behind);
-      rpc.node.blocks.note(10);
-      await rpc.request(method, params).catch(() => undefined);
-      expect(asked).to.have.length(times);
-    });
-  }
-
   it("waits as long as Retry-After tells before it asks again", async () => {
     const body = { error: { code: -32_000, message: "header not found" } };
     const wait = new StatusError(404, { "retry-after": "7" });
