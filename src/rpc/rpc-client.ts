@@ -344,6 +344,11 @@ export class RpcClient {
     return firstAborted(deadlines) === undefined;
   }
 
+  /** What ends its requests, for a caller with its own loop. */
+  public get ends(): readonly AbortSignal[] {
+    return [...this.group.deadlines, ...this.group.signals];
+  }
+
   /**
    * Waits until the group's deadline for work that does not use this client.
    *

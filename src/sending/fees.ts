@@ -16,7 +16,6 @@ import {
   TRANSACTION_GAS_CAP,
 } from "../rpc/chain.js";
 import { isDevelopmentNode } from "../rpc/development-node.js";
-
 import type { Reverted, RpcClient } from "../rpc/rpc-client.js";
 
 /** Gas prices that a transaction offers, in wei. */
@@ -39,13 +38,15 @@ export interface FeeLimits {
   readonly maxPriorityFeePerGas?: FeeLimit | undefined;
 }
 
-export interface FeeLimit {
+interface FeeLimit {
   readonly wei: bigint;
   readonly setting: string;
 }
 
 /** Tip in wei if the node suggests none, as in ethers' `getFeeData`. */
 const USUAL_TIP = 1_000_000_000n;
+/** A limit that leaves room for dearer days, and none for an absurd price. */
+const LIMIT_TIMES = 10n;
 
 /**
  * Returns the configured gas price, else the fees of ethers' `getFeeData`: twice the
@@ -56,10 +57,10 @@ const USUAL_TIP = 1_000_000_000n;
 export async function resolveFees(
   rpc: RpcClient,
   config: Pick<NetworkConfig, "gasPrice">,
-  next: BlockWithFee | Promise<BlockWithFee>,
+  next: Pick<Block, "baseFeePerGas"> | Promise<Pick<Block, "baseFeePerGas">>,
 ): Promise<GasPrice> {
   if (config.gasPrice !== "auto") {
-    return legacyPrice(config.gasPrice);
+    return priceOf({ gasPrice: config.gasPrice });
   }
   const [{ baseFeePerGas }, maxPriorityFeePerGas] = await Promise.all([
     next,
@@ -68,30 +69,18 @@ export async function resolveFees(
     ),
   ]);
   if (baseFeePerGas === undefined) {
-    return legacyPrice(await getGasPrice(rpc));
+    return priceOf({ gasPrice: await getGasPrice(rpc) });
   }
-  return withFees({
-    maxPriorityFeePerGas,
-    current: baseFeePerGas + maxPriorityFeePerGas,
-    maxFeePerGas: 2n * baseFeePerGas + maxPriorityFeePerGas,
-  });
+  const maxFeePerGas = 2n * baseFeePerGas + maxPriorityFeePerGas;
+  return priceOf({ maxFeePerGas, maxPriorityFeePerGas }, baseFeePerGas);
 }
 
-type BlockWithFee = Pick<Block, "baseFeePerGas">;
-
-function legacyPrice(gasPrice: bigint): GasPrice {
-  return { fees: { gasPrice }, current: gasPrice, highest: gasPrice };
-}
-
-function withFees({
-  current,
-  ...fees
-}: {
-  readonly current: bigint;
-  readonly maxFeePerGas: bigint;
-  readonly maxPriorityFeePerGas: bigint;
-}): GasPrice {
-  return { fees, current, highest: fees.maxFeePerGas };
+export function priceOf(fees: Fees, baseFeePerGas = 0n): GasPrice {
+  if ("gasPrice" in fees) {
+    return { fees, current: fees.gasPrice, highest: fees.gasPrice };
+  }
+  const { maxFeePerGas: highest, maxPriorityFeePerGas: tip } = fees;
+  return { fees, current: min(highest, baseFeePerGas + tip), highest };
 }
 
 /**
@@ -106,37 +95,35 @@ export function limitFees(
   { maxFeePerGas: limit, maxPriorityFeePerGas: tipLimit }: FeeLimits,
 ): GasPrice {
   const { fees, current } = price;
-  const refuseAbove = (
-    what: string,
-    wei: bigint,
-    { wei: most, setting }: FeeLimit,
-  ): void => {
-    if (wei > most) {
-      throw vaultError("VAULT_FEE_ABOVE_LIMIT", {
-        network,
-        what,
-        setting,
-        price: givenPrice(wei),
-        limit: givenPrice(most),
-      });
-    }
-  };
-  if (tipLimit !== undefined && "maxPriorityFeePerGas" in fees) {
-    refuseAbove("a priority fee", fees.maxPriorityFeePerGas, tipLimit);
+  if ("maxPriorityFeePerGas" in fees) {
+    const { maxPriorityFeePerGas } = fees;
+    refuseAbove(network, "a priority fee", maxPriorityFeePerGas, tipLimit);
   }
-  if (limit === undefined) {
-    return price;
+  refuseAbove(network, "a price", current, limit);
+  return limit === undefined ? price : offerAtMost(price, limit.wei);
+}
+
+/** @throws VaultError VAULT_FEE_ABOVE_LIMIT */
+export function refuseAbove(
+  network: string,
+  what: string,
+  price: bigint,
+  limit: FeeLimit | undefined,
+): void {
+  if (limit !== undefined && price > limit.wei) {
+    throw vaultError("VAULT_FEE_ABOVE_LIMIT", {
+      network,
+      what,
+      price: givenPrice(price),
+      limit: givenPrice(limit.wei),
+      setting: limit.setting,
+    });
   }
-  refuseAbove("a price", current, limit);
-  return offerAtMost(price, limit.wei);
 }
 
 function givenPrice(wei: bigint): GivenValue {
   return { shown: formatGasPrice(wei), value: String(wei) };
 }
-
-/** A limit that leaves room for dearer days, and none for an absurd price. */
-const LIMIT_TIMES = 10n;
 
 /**
  * Refuses to sign on a live chain what no person agreed to, unless a limit bounds the fee:
@@ -162,10 +149,12 @@ export async function requireFeeLimit(
 
 /** Lowers the highest price; never below the current one. */
 export function offerAtMost(price: GasPrice, most: bigint): GasPrice {
-  const { fees, current, highest } = price;
-  return "gasPrice" in fees || most >= highest
-    ? price
-    : withFees({ ...fees, current, maxFeePerGas: max(most, current) });
+  const { fees, current } = price;
+  if ("gasPrice" in fees || most >= price.highest) {
+    return price;
+  }
+  const highest = max(most, current);
+  return { fees: { ...fees, maxFeePerGas: highest }, current, highest };
 }
 
 export interface Gas {
@@ -182,52 +171,44 @@ export interface SimulatedGas {
  * Returns the gas limit, or the revert of an estimate. A configured limit or multiplier
  * applies as in Hardhat. Otherwise a quarter is added to the simulated or estimated gas:
  * the round may grow until then, and a contract may go on after its calls run out of gas.
+ *
+ * @param call With the price that it will be sent at: a contract may do something else if
+ * somebody pays for gas.
  */
 export async function resolveGas(
   rpc: RpcClient,
   { gas, gasMultiplier }: Pick<NetworkConfig, "gas" | "gasMultiplier">,
-  call: CallRequest,
+  call: CallRequest & { readonly gasPrice?: bigint | undefined },
   { gasLimit: blockGasLimit }: Pick<Block, "gasLimit">,
   simulated?: SimulatedGas,
-  gasPrice?: bigint,
 ): Promise<Gas | Reverted> {
   if (gas !== "auto") {
     return { gas };
   }
-  // The gas limit of later blocks may be lower.
-  const limit = (blockGasLimit * 95n) / 100n;
-  let expected = simulated;
-  if (expected === undefined || gasMultiplier !== 1) {
-    const estimate = await estimateAtPrice(rpc, call, gasPrice);
-    if ("reverted" in estimate) {
-      return estimate;
-    }
-    if (gasMultiplier !== 1) {
-      const needed = max(estimate.gas, simulated?.needed ?? 0n);
-      const multiplied = BigInt(Math.floor(Number(needed) * gasMultiplier));
-      return { gas: multiplied > limit ? limit - 1n : multiplied };
-    }
-    expected = { used: estimate.gas, needed: estimate.gas };
+  if (simulated !== undefined && gasMultiplier === 1) {
+    return { gas: withMargin(simulated, blockGasLimit) };
   }
-  return { gas: withMargin(expected, blockGasLimit) };
-}
-
-/** A contract may do something else if somebody pays for gas; a poor account may not pay. */
-async function estimateAtPrice(
-  rpc: RpcClient,
-  call: CallRequest,
-  gasPrice: bigint | undefined,
-): Promise<Gas | Reverted> {
+  const { gasPrice, ...free } = call;
   const priced =
     gasPrice === undefined
       ? undefined
-      : await estimateGas(rpc, {
-          ...call,
-          gasPrice: toQuantity(gasPrice),
-        }).catch(
-          fallbackTo(undefined, ({ code }) => code === "VAULT_RPC_ERROR"),
-        );
-  return priced ?? (await estimateGas(rpc, call));
+      : await estimateGas(rpc, { ...free, gasPrice: toQuantity(gasPrice) })
+          // The account may be too poor to pay.
+          .catch(
+            fallbackTo(undefined, ({ code }) => code === "VAULT_RPC_ERROR"),
+          );
+  const estimate = priced ?? (await estimateGas(rpc, free));
+  if ("reverted" in estimate) {
+    return estimate;
+  }
+  if (gasMultiplier === 1) {
+    const expected = { used: estimate.gas, needed: estimate.gas };
+    return { gas: withMargin(expected, blockGasLimit) };
+  }
+  const needed = max(estimate.gas, simulated?.needed ?? 0n);
+  const multiplied = BigInt(Math.floor(Number(needed) * gasMultiplier));
+  const limit = mostOf(blockGasLimit);
+  return { gas: multiplied > limit ? limit - 1n : multiplied };
 }
 
 /** Adds a quarter to the gas that a settlement needs, as far as the chain allows. */
@@ -235,15 +216,19 @@ export function withMargin(
   { used, needed }: SimulatedGas,
   blockGasLimit: bigint,
 ): bigint {
-  const limit = (blockGasLimit * 95n) / 100n;
+  const limit = mostOf(blockGasLimit);
   // The chain may cap the gas of a transaction: stay below the cap if the gas used fits.
   const highest =
     used <= TRANSACTION_GAS_CAP
       ? min(blockGasLimit, TRANSACTION_GAS_CAP)
       : blockGasLimit;
   const wanted = (needed * 5n) / 4n;
-  const most = wanted > limit ? max(needed, limit) : wanted;
-  return min(highest, most);
+  return min(highest, wanted > limit ? max(needed, limit) : wanted);
+}
+
+/** The gas limit of later blocks may be lower. */
+function mostOf(blockGasLimit: bigint): bigint {
+  return (blockGasLimit * 95n) / 100n;
 }
 
 /** @param block State to estimate on. Default: the node's choice. */

@@ -1,18 +1,20 @@
 import { vaultError } from "../errors.js";
-import type { VaultError, VaultErrorCode } from "../errors.js";
+import type { VaultErrorCode } from "../errors.js";
+import { refusedBy } from "../guard/outcome.js";
+import type { Stopped } from "../guard/outcome.js";
 import type { Hex } from "../protocol/index.js";
 import { pause, unlessAborted } from "../rpc/signals.js";
 import type { Receipt } from "../rpc/transactions.js";
-import { refusedBy } from "../guard/outcome.js";
-import type { Stopped } from "../guard/outcome.js";
-import { Lookout, readRound } from "./look.js";
+import { Lookout } from "./look.js";
 import type { Mined, RoundSeen, Seen, Sought } from "./look.js";
 import type { RequestedReplacement, SignedReplacement } from "./replace.js";
-import { describeProblem, send } from "./send.js";
-import type { SendAnswer } from "./send.js";
 import type { TimeLimit } from "./time-limit.js";
-import { newestOf } from "./transaction.js";
-import type { SentTransaction, SentTransactions } from "./transaction.js";
+import { describeProblem, newestOf, send } from "./transaction.js";
+import type {
+  SendAnswer,
+  SentTransaction,
+  SentTransactions,
+} from "./transaction.js";
 
 export type SendingEvent =
   /** Sends a transaction, or follows an interrupted one. Null: not known yet. */
@@ -48,48 +50,52 @@ export type SendingEvent =
 export type Outcome =
   | Stopped
   | Mined
-  | (Reason & {
+  | {
       /** `undecided`: it may still be mined; `dropped`: it cannot be, or was lost. */
       readonly kind: "dropped" | "undecided";
+      readonly status: Stopped["status"] | "unconfirmed";
+      readonly code?: VaultErrorCode | undefined;
+      readonly reason: string;
       readonly hash: Hex | undefined;
       readonly receipt?: Receipt | undefined;
-    });
+    };
 
-interface Reason {
-  readonly status: Stopped["status"] | "unconfirmed";
-  readonly code?: VaultErrorCode | undefined;
-  readonly reason: string;
-}
-
-/** The rules of a settlement. */
-export interface Rules {
-  readonly network: string;
-  /** True if another process may have sent a transaction: it is looked for first. */
+/** What is to be mined, by which rules, and the journal. */
+export interface Job extends Sought {
+  /** Oldest first; the newest is sent. */
+  readonly transactions: SentTransactions;
+  /** True if another process may have sent one of them: they are looked for first. */
   readonly isResumed: boolean;
-  /** Replacement that a person asks for. */
-  readonly requestedReplacement?: RequestedReplacement | undefined;
-  /** Milliseconds; undefined: fees are never raised without a request. */
-  readonly timeBeforeBumpingFees?: number | undefined;
-  readonly maxFeeBumps: number;
-}
-
-/** The chain, the key and the journal. */
-export interface Means {
-  readonly emit: (event: SendingEvent) => void;
+  readonly limit: TimeLimit;
   readonly pollingIntervalMs: number;
   /** Time for a node to mine or queue an accepted transaction. */
   readonly firstCheckAfterMs: number;
-  readonly limit: TimeLimit;
-  readonly sign: (
-    newest: SentTransaction,
-    kind: RequestedReplacement,
-  ) => Promise<SignedReplacement>;
+  readonly emit: (event: SendingEvent) => void;
+  /** Undefined if nothing is recorded: what the node refuses is then given up. */
+  readonly journal?: SendingJournal | undefined;
+  /** Undefined if no other transaction may take the nonce. */
+  readonly replacing?: Replacing | undefined;
+}
+
+export interface SendingJournal {
   /**
-   * Writes the transactions to the journal.
+   * Writes the transactions.
    *
    * @returns False if another process has finished the settlement, or added one.
    */
   readonly record: (transactions: SentTransactions) => Promise<boolean>;
+}
+
+export interface Replacing {
+  /** What a person asks for. */
+  readonly requested?: RequestedReplacement | undefined;
+  /** Milliseconds; undefined: fees are never raised without a request. */
+  readonly timeBeforeBumpingFees?: number | undefined;
+  readonly maxFeeBumps: number;
+  readonly sign: (
+    newest: SentTransaction,
+    kind: RequestedReplacement,
+  ) => Promise<SignedReplacement>;
 }
 
 type Decision = Outcome | RequestedReplacement | "look" | "send";
@@ -99,16 +105,13 @@ const LOOKS_BETWEEN_TRIES = 2;
 /** Looks after which a transaction without signed bytes counts as lost. */
 const LOOKS_UNTIL_LOST = 5;
 const NOT_IN_TIME = "the node did not answer in time";
-/** The same question may have an answer the next time. */
-const NO_ANSWER: readonly string[] = [
-  "VAULT_RPC_TIMEOUT",
-  "VAULT_NETWORK_UNREACHABLE",
-];
+const OF_ANOTHER =
+  "another process goes on with this settlement, or has finished it";
 
 /**
- * Follows a settlement from the moment at which the journal has its signed transaction: it
- * looks at the chain, decides, and acts, until the chain has decided or the time is over.
- * After a failure it looks; it signs nothing again. By the newest look:
+ * Follows transactions from the moment at which the journal has them: it looks at the
+ * chain, decides, and acts, until the chain has decided or the time is over. After a failure
+ * it looks; it signs nothing again. By the newest look:
  *
  * - mined, with enough confirmations: the end.
  * - another transaction used the nonce, with enough confirmations: the end.
@@ -129,10 +132,7 @@ export class Following {
   readonly #lookout: Lookout;
   /** By the newest look that had an answer. */
   #known: Seen | undefined;
-  #isUnread = false;
-  /** The round as last read. */
-  #round: RoundSeen | undefined;
-  #isBegun: boolean;
+  /** True once a look found one of them, or another with their nonce. */
   #wasSeen = false;
   /** Of this process; the bytes are the same each time. */
   #sends = 0;
@@ -146,18 +146,15 @@ export class Following {
   #replacedAt = 0;
   /** True once the requested replacement is made, or forbidden. */
   #isRequestDone = false;
-  #notReplaced: Exclude<Replacing, { kind: "made" }> | undefined;
+  /** Why the last replacement was not made. */
+  #notReplaced: string | undefined;
+  #isDeclined = false;
+  readonly #troubles = new Set<string>();
 
-  constructor(
-    private readonly rules: Rules,
-    private readonly sought: Sought,
-    private readonly means: Means,
-    transactions: SentTransactions,
-  ) {
-    this.transactions = transactions;
-    this.hashes = transactions.flatMap(({ hash }) => hash ?? []);
-    this.#lookout = new Lookout(sought);
-    this.#isBegun = rules.isResumed;
+  constructor(private readonly job: Job) {
+    this.transactions = job.transactions;
+    this.hashes = job.transactions.flatMap(({ hash }) => hash ?? []);
+    this.#lookout = new Lookout(job);
   }
 
   /** Never throws. Called again, it looks again: a re-org may have moved the end. */
@@ -170,29 +167,25 @@ export class Following {
   }
 
   async #toEnd(): Promise<Outcome> {
-    const { limit, pollingIntervalMs, firstCheckAfterMs } = this.means;
-    let decision: Decision = this.#isBegun ? "look" : "send";
-    let wait = this.#known === undefined ? 0 : pollingIntervalMs;
-    this.#isBegun = true;
+    const { limit, pollingIntervalMs, firstCheckAfterMs, isResumed } = this.job;
+    const isNew = this.#known === undefined;
+    let decision: Decision = isNew && !isResumed ? "send" : "look";
+    let wait = isNew ? 0 : pollingIntervalMs;
     while (typeof decision === "string") {
       if (decision === "send" && !(await this.#mayGoOn())) {
-        return this.#undecided(
-          "Another process goes on with this settlement, or has finished it, so it is not sent.",
-        );
+        return this.#undecided(`It is not sent: ${OF_ANOTHER}.`);
       }
-      if (decision === "send") {
-        await this.#send();
-      } else if (decision !== "look") {
-        await this.#replace(decision);
+      if (decision === "look") {
+        await pause(wait, limit.signal);
+      } else {
+        await (decision === "send" ? this.#send() : this.#replace(decision));
+        await pause(firstCheckAfterMs, limit.signal);
       }
-      await pause(decision === "look" ? wait : firstCheckAfterMs, limit.signal);
       wait = pollingIntervalMs;
-      // If the time ends meanwhile, the look before is all that is known.
       const looking = this.#lookout.look(this.transactions);
-      const seen =
-        (await unlessAborted(looking, limit.signal)) ??
-        this.#known ??
-        ({ kind: "unread", problem: NOT_IN_TIME } as const);
+      // If the time ends meanwhile, the look before is all that is known.
+      const seen = (await unlessAborted(looking, limit.signal)) ??
+        this.#known ?? { kind: "unread", problem: NOT_IN_TIME };
       await this.#take(seen);
       decision = this.#decide(seen);
     }
@@ -205,19 +198,19 @@ export class Following {
 
   /** True if this process made it and has not sent it yet, and no look found it. */
   get #isUnsent(): boolean {
-    return !this.rules.isResumed && this.#sends === 0 && !this.#wasSeen;
+    return !this.job.isResumed && this.#sends === 0 && !this.#wasSeen;
   }
 
   /** True for a settlement that a person asked to cancel, also if it cannot be yet. */
   get #isUnwanted(): boolean {
     return (
-      this.rules.requestedReplacement === "cancel" &&
+      this.job.replacing?.requested === "cancel" &&
       this.#newest.kind === "settlement"
     );
   }
 
   #decide(seen: Seen): Decision {
-    const { confirmations } = this.sought;
+    const { confirmations, limit, isResumed } = this.job;
     const { hash, raw } = this.#newest;
     if (seen.kind === "mined" && seen.depth >= confirmations) {
       return seen;
@@ -225,31 +218,31 @@ export class Following {
     if (seen.kind === "replaced" && seen.depth >= confirmations) {
       return this.#replacedBy(seen.by);
     }
-    if (this.means.limit.isOver) {
-      return this.#isUnsent ? this.#neverSent() : this.#timeIsOver(seen);
+    if (limit.isOver) {
+      return this.#isUnsent ? this.#neverSent(seen) : this.#timeIsOver(seen);
     }
-    if (this.#notReplaced?.kind === "declined") {
-      const { problem } = this.#notReplaced;
-      return this.#undecided(`It is not mined yet, and ${problem}`);
+    if (this.#isDeclined) {
+      return this.#undecided(`It is not mined yet, and ${this.#notReplaced}`);
     }
     if (seen.kind !== "pending" && seen.kind !== "absent") {
       return "look";
     }
-    const failed = seen.kind === "absent" ? this.#failedAtOnce() : undefined;
-    if (failed !== undefined) {
-      return refusedBy(failed);
+    const failure =
+      seen.kind === "absent" ? this.#failure(seen.round) : undefined;
+    if (failure !== undefined) {
+      return failure;
     }
     const due = this.#replacementDue(seen);
     if (due !== undefined) {
       return due;
     }
-    const mayTry = this.#looks >= LOOKS_BETWEEN_TRIES;
+    const mayTry = this.#looks >= LOOKS_BETWEEN_TRIES && !this.#isUnwanted;
     if (seen.kind === "pending") {
       const isOvertaken =
         this.#answer?.kind !== "accepted" &&
         this.transactions.length > 1 &&
         seen.hash !== hash;
-      return isOvertaken && mayTry && !this.#isUnwanted ? "send" : "look";
+      return isOvertaken && mayTry ? "send" : "look";
     }
     const { round } = seen;
     if (round.kind === "closed") {
@@ -262,32 +255,40 @@ export class Following {
     if (round.kind === "unread") {
       return "look";
     }
-    if (raw === undefined && (this.#sends > 0 || this.rules.isResumed)) {
+    if (raw === undefined && (this.#sends > 0 || isResumed)) {
       // A person may have to approve each send, and the node may choose another nonce.
       return this.#lost() ?? "look";
     }
-    return (this.#sends === 0 || mayTry) && !this.#isUnwanted ? "send" : "look";
+    return mayTry ? "send" : "look";
   }
 
-  /** A plugin that failed to send, or a round that cannot be read however often. */
-  #failedAtOnce(): VaultError | undefined {
-    const isFirst =
-      this.#sends === 1 && !this.rules.isResumed && !this.#wasSeen;
-    if (this.#answer?.kind === "failed" && isFirst) {
-      return this.#answer.error;
+  /** The end of what the node does not have, and which no later try can send. */
+  #failure(round: RoundSeen): Outcome | undefined {
+    const answer = this.#answer;
+    const isFirst = this.#sends === 1 && !this.job.isResumed && !this.#wasSeen;
+    if (answer?.kind === "failed" && isFirst) {
+      return refusedBy(answer.error);
     }
-    const error =
-      this.#round?.kind === "unread" ? this.#round.error : undefined;
-    return error === undefined || NO_ANSWER.includes(error.code)
+    if (answer?.kind === "refused" && this.job.journal === undefined) {
+      const { hash = "the transaction" } = this.#newest;
+      return this.#undecided(`The node refused ${hash}: ${answer.problem}`);
+    }
+    const error = round.kind === "unread" ? round.error : undefined;
+    // The same question may have an answer the next time.
+    const isUnanswered =
+      error?.code === "VAULT_RPC_TIMEOUT" ||
+      error?.code === "VAULT_NETWORK_UNREACHABLE";
+    return error === undefined || isUnanswered || !this.#isUnsent
       ? undefined
-      : this.#isUnsent
-        ? error
-        : undefined;
+      : refusedBy(error);
   }
 
   #replacementDue(seen: Seen): Decision | undefined {
-    const { requestedReplacement, timeBeforeBumpingFees, maxFeeBumps } =
-      this.rules;
+    const { replacing } = this.job;
+    if (replacing === undefined) {
+      return undefined;
+    }
+    const { requested, timeBeforeBumpingFees, maxFeeBumps } = replacing;
     const { kind, raw, preparedAt } = this.#newest;
     const mayTry = this.#looks >= LOOKS_BETWEEN_TRIES;
     if (this.#isUnwanted) {
@@ -300,7 +301,7 @@ export class Following {
       // One that failed is tried again after as long: a person may have to sign it.
       Date.now() - Math.max(this.#replacedAt, preparedAt) >=
         timeBeforeBumpingFees;
-    const isRequested = requestedReplacement === "bump" && !this.#isRequestDone;
+    const isRequested = requested === "bump" && !this.#isRequestDone;
     const isLost =
       kind === "settlement" &&
       seen.kind === "absent" &&
@@ -313,8 +314,7 @@ export class Following {
     more: Partial<Pick<Mined, "hash" | "receipt">> = {},
   ): Outcome {
     const { hash } = this.#newest;
-    const status = "unconfirmed" as const;
-    return { kind: "undecided", status, reason, hash, ...more };
+    return { kind: "undecided", status: "unconfirmed", reason, hash, ...more };
   }
 
   #replacedBy(by: Hex | undefined): Outcome {
@@ -348,7 +348,7 @@ export class Following {
     const { hash, from, nonce } = this.#newest;
     const problem =
       this.#answer?.kind === "refused" ? this.#answer.problem : undefined;
-    const mayBeLate = problem === undefined && !this.rules.isResumed;
+    const mayBeLate = problem === undefined && !this.job.isResumed;
     if (mayBeLate || this.#absent < LOOKS_UNTIL_LOST) {
       return undefined;
     }
@@ -363,10 +363,12 @@ export class Following {
     return { ...why, kind: "dropped", hash };
   }
 
-  #neverSent(): Stopped {
-    const { network } = this.rules;
+  #neverSent(seen: Seen): Stopped {
+    const { network } = this.job.rpc;
     const { code, shortMessage } =
-      (this.#round?.kind === "unread" ? this.#round.error : undefined) ??
+      (seen.kind === "absent" && seen.round.kind === "unread"
+        ? seen.round.error
+        : undefined) ??
       vaultError("VAULT_RPC_TIMEOUT", { network, method: "eth_call" });
     const reason = `The round could not be read in time, so nothing was sent: ${shortMessage}`;
     return { kind: "stopped", status: "refused", code, reason };
@@ -375,9 +377,9 @@ export class Following {
   #timeIsOver(seen: Seen): Outcome {
     const { hash, from, nonce } = this.#newest;
     const what = hash === undefined ? "the transaction" : `transaction ${hash}`;
-    const problems = [this.#describe(seen), this.#notReplaced?.problem ?? ""]
-      .map((problem) => problem.replace(/\.$/u, ""))
-      .filter((problem) => problem !== "");
+    const problems = [this.#describe(seen), this.#notReplaced ?? []]
+      .flat()
+      .map((problem) => problem.replace(/\.$/u, ""));
     return this.#undecided(
       `The time is over for ${what} of ${from} with nonce ${nonce}: ${problems.join("; ")}.`,
       {
@@ -389,12 +391,10 @@ export class Following {
   }
 
   #describe(seen: Seen): string {
-    const { confirmations } = this.sought;
-    const confirmed = (depth: number): string =>
-      `with ${depth} of ${confirmations} confirmations`;
+    const { confirmations } = this.job;
     switch (seen.kind) {
       case "mined":
-        return `it is in block ${seen.receipt.blockNumber}, ${confirmed(seen.depth)}`;
+        return `it is in block ${seen.receipt.blockNumber}, with ${seen.depth} of ${confirmations} confirmations`;
       case "pending":
         return seen.hash === undefined
           ? "a transaction with its nonce waits in the node's pool"
@@ -402,7 +402,7 @@ export class Following {
       case "replaced":
         return seen.by === undefined
           ? "its nonce is used, and by which transaction could not be seen"
-          : `transaction ${seen.by} used its nonce, ${confirmed(seen.depth)}`;
+          : `transaction ${seen.by} used its nonce, with ${seen.depth} of ${confirmations} confirmations`;
       case "unread":
         return seen.problem;
       case "absent":
@@ -425,22 +425,19 @@ export class Following {
     }
   }
 
-  /**
-   * Reads the journal again before the first send of a process that took it over.
-   *
-   * @returns False if another process has finished it.
-   */
+  /** A process that took the journal over reads it again before its first send. */
   async #mayGoOn(): Promise<boolean> {
+    const { isResumed, journal } = this.job;
     return (
-      !this.rules.isResumed ||
+      !isResumed ||
       this.#sends > 0 ||
-      (await this.means.record(this.transactions))
+      (await journal?.record(this.transactions)) !== false
     );
   }
 
   /** Sends the newest transaction; a settlement only if its round is open just before. */
   async #send(): Promise<void> {
-    const { emit, limit } = this.means;
+    const { emit, limit, rpc } = this.job;
     const { hash = null, nonce, kind } = this.#newest;
     this.#looks = 0;
     if (kind === "settlement" && (await this.#readRound()).kind !== "open") {
@@ -449,44 +446,58 @@ export class Following {
     if (this.#sends === 0) {
       emit({ type: "sending", hash, nonce });
     }
-    const late = { kind: "unanswered", problem: "no answer in time" } as const;
-    const sending = send(this.sought.rpc, this.#newest);
-    const answer: SendAnswer =
-      (await unlessAborted(sending, limit.signal)) ?? late;
+    const sending = send(rpc, this.#newest);
+    const answer = (await unlessAborted(sending, limit.signal)) ?? {
+      kind: "unanswered",
+      problem: "no answer in time",
+    };
     this.#answer = answer;
     this.#sends += 1;
     this.#absent = 0;
     if (answer.kind === "accepted") {
       await this.#note(answer.hash);
     } else {
-      this.#warn(describeAnswer(answer));
+      const what = {
+        refused: "the node answered the transaction with an error",
+        unanswered: "the answer to sending was lost",
+        failed: "the transaction may not have left this process",
+      }[answer.kind];
+      this.#warn(`${what} (${answer.problem}); looking for the transaction`);
     }
   }
 
+  /** What cannot be read in time is unread. */
   async #readRound(): Promise<RoundSeen> {
-    const { limit } = this.means;
-    const read = await unlessAborted(
-      readRound(this.sought.checkRound),
-      limit.signal,
-    );
+    const { limit } = this.job;
+    const reading = this.#lookout.readRound();
+    const read = await unlessAborted(reading, limit.signal);
     const round =
       read === undefined || limit.isOver
         ? ({ kind: "unread", problem: NOT_IN_TIME, error: undefined } as const)
         : read;
-    this.#tellRound(round);
+    if (round.kind === "unread") {
+      this.#warn(round.problem);
+    }
     return round;
   }
 
   /** Signs a replacement, writes it to the journal, and only then sends it. */
   async #replace(kind: RequestedReplacement): Promise<void> {
     this.#looks = 0;
-    const made = await this.#makeReplacement(kind);
-    if (made === undefined) {
+    // No higher fee is signed for a round that is over, or that cannot be read.
+    const round: RoundSeen =
+      kind === "bump" && this.#newest.kind === "settlement"
+        ? await this.#readRound()
+        : { kind: "open" };
+    if (round.kind === "unread") {
       return;
     }
+    const problem =
+      round.kind === "closed"
+        ? round.why.reason
+        : await this.#makeReplacement(kind).catch(describeProblem);
     this.#replacedAt = Date.now();
-    this.#isRequestDone = made.kind !== "failed";
-    if (made.kind === "made") {
+    if (problem === undefined) {
       this.#notReplaced = undefined;
       this.#answer = undefined;
       await this.#send();
@@ -496,51 +507,35 @@ export class Following {
       kind === "bump"
         ? "the transaction is not replaced at a higher fee"
         : "the transaction is not cancelled";
-    const problem = `${what}: ${made.problem}`;
-    if (problem !== this.#notReplaced?.problem) {
-      this.#warn(problem);
-    }
-    this.#notReplaced = { kind: made.kind, problem };
+    this.#notReplaced = `${what}: ${problem}`;
+    this.#warn(this.#notReplaced);
   }
 
-  /** @returns Undefined if the round, without which nothing is signed, cannot be read. */
+  /** @returns Why there is none. */
   async #makeReplacement(
     kind: RequestedReplacement,
-  ): Promise<Replacing | undefined> {
-    const { sign, record, emit, limit } = this.means;
-    if (kind === "bump" && this.#newest.kind === "settlement") {
-      // No higher fee is signed for a round that is over.
-      const round = await this.#readRound();
-      if (round.kind !== "open") {
-        return round.kind === "unread"
-          ? undefined
-          : { kind: "failed", problem: round.why.reason };
-      }
+  ): Promise<string | undefined> {
+    const { replacing, journal, emit, limit } = this.job;
+    const signing = replacing?.sign(this.#newest, kind);
+    const signed = await unlessAborted(Promise.resolve(signing), limit.signal);
+    if (signed === undefined || limit.isOver) {
+      return NOT_IN_TIME;
     }
-    try {
-      const signing = sign(this.#newest, kind);
-      const signed = await unlessAborted(signing, limit.signal);
-      if (signed === undefined || limit.isOver) {
-        return { kind: "failed", problem: NOT_IN_TIME };
-      }
-      if (signed.kind !== "signed") {
-        return signed;
-      }
-      const { transaction } = signed;
-      const all: SentTransactions = [...this.transactions, transaction];
-      if (!(await record(all))) {
-        const problem =
-          "another process goes on with this settlement, or has finished it";
-        return { kind: "failed", problem };
-      }
-      this.transactions = all;
-      this.hashes = [...this.hashes, transaction.hash];
-      const { hash, nonce } = transaction;
-      emit({ type: "replacing", kind: transaction.kind, hash, nonce });
-      return { kind: "made" };
-    } catch (error) {
-      return { kind: "failed", problem: describeProblem(error) };
+    if ("problem" in signed) {
+      this.#isRequestDone = true;
+      this.#isDeclined = signed.isDeclined;
+      return signed.problem;
     }
+    const all: SentTransactions = [...this.transactions, signed];
+    if ((await journal?.record(all)) === false) {
+      return OF_ANOTHER;
+    }
+    this.#isRequestDone = true;
+    this.transactions = all;
+    this.hashes = [...this.hashes, signed.hash];
+    const { hash, nonce } = signed;
+    emit({ type: "replacing", kind: signed.kind, hash, nonce });
+    return undefined;
   }
 
   /** Keeps a hash that the journal lacks: a wallet may change it. */
@@ -554,45 +549,33 @@ export class Following {
       );
     }
     this.hashes = [...this.hashes, hash];
-    this.means.emit({ type: "hash", hash });
+    this.job.emit({ type: "hash", hash });
     if (this.#newest.raw === undefined) {
       const [first, ...others] = this.transactions;
       this.transactions = [{ ...first, hash }, ...others];
-      await this.means.record(this.transactions).catch((error: unknown) => {
-        this.#warn(describeProblem(error));
-      });
+      await this.job.journal
+        ?.record(this.transactions)
+        .catch((error: unknown) => {
+          this.#warn(describeProblem(error));
+        });
     }
-  }
-
-  #tellRound(round: RoundSeen): void {
-    if (round.kind === "unread" && this.#round?.kind !== "unread") {
-      this.#warn(round.problem);
-    }
-    this.#round = round;
   }
 
   /** Takes a look in, and tells what is new since the one before. */
   async #take(seen: Seen): Promise<void> {
     const was = this.#known;
     this.#looks += 1;
-    if (seen === was) {
-      return;
-    }
-    if (seen.kind === "absent") {
-      this.#tellRound(seen.round);
-    }
     if (seen.kind === "unread") {
       // A look that failed changes nothing.
-      if (!this.#isUnread) {
-        this.#warn(seen.problem);
-      }
-      this.#isUnread = true;
+      this.#warn(seen.problem);
       return;
     }
-    this.#isUnread = false;
     this.#known = seen;
     if (seen.kind === "absent") {
       this.#absent += 1;
+      if (seen.round.kind === "unread") {
+        this.#warn(seen.round.problem);
+      }
     } else {
       this.#absent = 0;
       this.#wasSeen = true;
@@ -600,72 +583,52 @@ export class Following {
     if ("hash" in seen) {
       await this.#note(seen.hash);
     }
-    newsOf(this.sought.confirmations, was, seen).forEach(this.means.emit);
+    this.#tell(was, seen);
   }
 
+  #tell(was: Seen | undefined, is: Seen): void {
+    const { confirmations, emit } = this.job;
+    const earlier = was?.kind === "mined" ? was : undefined;
+    const isStill =
+      is.kind === "mined" &&
+      is.receipt.blockHash === earlier?.receipt.blockHash;
+    if (earlier !== undefined && !isStill) {
+      const { blockNumber } = earlier.receipt;
+      this.#warn(`a re-org took the transaction out of block ${blockNumber}`);
+    }
+    if (
+      is.kind === "absent" &&
+      (was?.kind === "pending" || was?.kind === "mined")
+    ) {
+      this.#warn("the node dropped the transaction");
+    }
+    if (is.kind !== "mined") {
+      return;
+    }
+    const {
+      hash,
+      receipt: { blockNumber },
+    } = is;
+    if (!isStill) {
+      emit({ type: "mined", hash, blockNumber });
+    }
+    const told = isStill ? Math.min(earlier.depth, confirmations) : 0;
+    const count = Math.min(is.depth, confirmations);
+    if (confirmations > 1 && count > told) {
+      emit({
+        type: "confirmed",
+        hash,
+        confirmations: count,
+        wanted: confirmations,
+      });
+    }
+  }
+
+  /** Each trouble is told once. */
   #warn(message: string): void {
-    this.means.emit({ type: "trouble", message });
-  }
-}
-
-type Replacing =
-  | { readonly kind: "made" }
-  | {
-      readonly kind: "declined" | "failed" | "forbidden";
-      readonly problem: string;
-    };
-
-/** Returns the events of what is new in a look. */
-function newsOf(
-  confirmations: number,
-  was: Seen | undefined,
-  is: Seen,
-): readonly SendingEvent[] {
-  const isReorged =
-    was?.kind === "mined" &&
-    (is.kind !== "mined" || is.receipt.blockHash !== was.receipt.blockHash);
-  const isDropped =
-    is.kind === "absent" && (was?.kind === "pending" || was?.kind === "mined");
-  const troubles = [
-    isReorged &&
-      `a re-org took the transaction out of block ${was.receipt.blockNumber}`,
-    isDropped && "the node dropped the transaction",
-  ].flatMap((message) =>
-    message === false ? [] : ({ type: "trouble", message } as const),
-  );
-  if (is.kind !== "mined") {
-    return troubles;
-  }
-  const { hash, receipt } = is;
-  const { blockNumber } = receipt;
-  const before = was?.kind === "mined" && !isReorged ? was.depth : 0;
-  const count = Math.min(is.depth, confirmations);
-  return [
-    ...troubles,
-    ...(before === 0 ? [{ type: "mined", hash, blockNumber } as const] : []),
-    ...(confirmations > 1 && count > Math.min(before, confirmations)
-      ? [
-          {
-            type: "confirmed",
-            hash,
-            confirmations: count,
-            wanted: confirmations,
-          } as const,
-        ]
-      : []),
-  ];
-}
-
-function describeAnswer(
-  answer: Exclude<SendAnswer, { kind: "accepted" }>,
-): string {
-  const { kind, problem } = answer;
-  switch (kind) {
-    case "refused":
-      return `the node answered the transaction with an error (${problem}); looking for it`;
-    case "unanswered":
-      return `the answer to sending was lost (${problem}); looking for the transaction`;
-    case "failed":
-      return `the transaction may not have left this process (${problem}); looking for it`;
+    if (!this.#troubles.has(message)) {
+      this.#troubles.add(message);
+      this.job.emit({ type: "trouble", message });
+    }
   }
 }

@@ -1,8 +1,8 @@
 import { VaultError, fallbackTo } from "../errors.js";
+import type { Stopped } from "../guard/outcome.js";
 import type { Hex } from "../protocol/index.js";
 import { getNonce } from "../rpc/accounts.js";
 import { getBlockNumber } from "../rpc/blocks.js";
-
 import type { RpcClient } from "../rpc/rpc-client.js";
 import {
   getReceipt,
@@ -10,9 +10,7 @@ import {
   getTransactions,
 } from "../rpc/transactions.js";
 import type { Receipt, SeenTransaction } from "../rpc/transactions.js";
-import type { Stopped } from "../guard/outcome.js";
-import { describeProblem } from "./send.js";
-import { newestOf } from "./transaction.js";
+import { describeProblem, newestOf } from "./transaction.js";
 import type { SentTransaction, SentTransactions } from "./transaction.js";
 
 /**
@@ -23,6 +21,16 @@ import type { SentTransaction, SentTransactions } from "./transaction.js";
  * @throws VaultError VAULT_STALE_HEAD, VAULT_RPC_TIMEOUT, and other errors of a request
  */
 export type CheckRound = (at?: number) => Promise<Stopped | undefined>;
+
+/** What is looked for. */
+export interface Sought {
+  /** Without retries: each look is one. */
+  readonly rpc: RpcClient;
+  readonly checkRound: CheckRound;
+  readonly confirmations: number;
+  /** Latest block before the first transaction was sent. */
+  readonly sentAfterBlock: number;
+}
 
 export interface Mined {
   readonly kind: "mined";
@@ -62,18 +70,6 @@ export type RoundSeen =
       readonly error: VaultError | undefined;
     };
 
-/** What is looked for. */
-export interface Sought {
-  /** Without retries: each look is one. */
-  readonly rpc: RpcClient;
-  readonly checkRound: CheckRound;
-  readonly confirmations: number;
-  /** Latest block before the first transaction was sent. */
-  readonly sentAfterBlock: number;
-}
-
-/** Each costs a request for the whole block. */
-const BLOCKS_AT_A_TIME = 64;
 /** A re-org may move a transaction while the blocks are searched. */
 const COMPLETE_SEARCHES = 2;
 
@@ -88,10 +84,10 @@ export class Lookout {
     this.#next = sought.sentAfterBlock + 1;
   }
 
-  /** Looks once. Never throws: what fails is part of what is seen. */
+  /** Looks once, by hash, then by nonce. Never throws: what fails is part of what is seen. */
   public async look(transactions: SentTransactions): Promise<Seen> {
     const { rpc, confirmations } = this.sought;
-    const [{ from, nonce, hash: first }] = transactions;
+    const [{ from, nonce }] = transactions;
     try {
       const head = confirmations > 1 ? await getBlockNumber(rpc) : 0;
       const known = await this.#findByHash(transactions, head);
@@ -103,17 +99,12 @@ export class Lookout {
         return await this.#findByNonce(transactions);
       }
       if ((await getNonce(rpc, from, "pending")) > nonce) {
-        const pool =
-          first === undefined ? await getTransactions(rpc, "pending") : [];
-        const ours = pool.find(
-          (one) => matchOf(one, transactions) !== undefined,
-        );
-        return { kind: "pending", hash: ours?.hash };
+        return { kind: "pending", hash: undefined };
       }
-      const round: RoundSeen =
-        newestOf({ transactions }).kind === "cancellation"
-          ? { kind: "open" }
-          : await this.#readRound(from, nonce);
+      if (newestOf({ transactions }).kind === "cancellation") {
+        return { kind: "absent", round: { kind: "open" } };
+      }
+      const round = await this.#readRoundAndNonce(from, nonce);
       const late =
         // Looked for after the round was read: what is not there did not settle it.
         round.kind === "closed"
@@ -125,93 +116,21 @@ export class Lookout {
     }
   }
 
-  async #findByHash(
-    transactions: SentTransactions,
-    head: number,
-  ): Promise<Seen | undefined> {
-    const { rpc } = this.sought;
-    const newestFirst = transactions.toReversed();
-    for (const transaction of newestFirst) {
-      const { hash } = transaction;
-      const seen =
-        hash === undefined
-          ? undefined
-          : await this.#mined(hash, transaction, head);
-      if (seen !== undefined) {
-        return seen;
-      }
+  /** Reads the round at the newest block. Never throws. */
+  public async readRound(): Promise<RoundSeen> {
+    try {
+      const why = await this.sought.checkRound();
+      return why === undefined
+        ? { kind: "open" }
+        : { kind: "closed", why, isNonceFree: false };
+    } catch (error) {
+      return unreadRound(error);
     }
-    for (const { hash } of newestFirst) {
-      const isKnown =
-        hash !== undefined && (await getTransaction(rpc, hash)) !== undefined;
-      if (isKnown) {
-        return { kind: "pending", hash };
-      }
-    }
-    return undefined;
   }
 
-  /** @returns Undefined without a receipt. */
-  async #mined(
-    hash: Hex,
-    transaction: SentTransaction,
-    head: number,
-  ): Promise<Seen | undefined> {
-    const receipt = await getReceipt(this.sought.rpc, hash);
-    return receipt === undefined
-      ? undefined
-      : {
-          kind: "mined",
-          hash,
-          receipt,
-          transaction,
-          depth: depthOf(receipt.blockNumber, head),
-        };
-  }
-
-  /** Searches the next blocks for the transaction that used the nonce. */
-  async #findByNonce(transactions: SentTransactions): Promise<Seen> {
-    const { rpc, confirmations, sentAfterBlock } = this.sought;
-    const [{ from, nonce }] = transactions;
-    const unseen = { kind: "replaced", by: undefined, depth: 0 } as const;
-    const head = await getBlockNumber(rpc);
-    const last = Math.min(this.#next + BLOCKS_AT_A_TIME - 1, head);
-    for (; this.#next <= last; this.#next += 1) {
-      const block = this.#next;
-      const user = (await getTransactions(rpc, block)).find(
-        (one) => one.nonce === nonce && one.from === from.toLowerCase(),
-      );
-      if (user === undefined) {
-        continue;
-      }
-      this.#searches = 0;
-      const { hash } = user;
-      const ours = matchOf(user, transactions);
-      return ours === undefined
-        ? { kind: "replaced", by: hash, depth: depthOf(block, head) }
-        : ((await this.#mined(hash, ours, head)) ?? { kind: "pending", hash });
-    }
-    if (last < head) {
-      return unseen;
-    }
-    this.#next = sentAfterBlock + 1;
-    // Another node may have counted a newer block than those that were searched.
-    const confirmed = head - confirmations + 1;
-    const used =
-      confirmed > sentAfterBlock
-        ? await getNonce(rpc, from, confirmed).catch(
-            fallbackTo(0, ({ code }) => code === "VAULT_RPC_ERROR"),
-          )
-        : 0;
-    this.#searches = used > nonce ? this.#searches + 1 : 0;
-    return this.#searches >= COMPLETE_SEARCHES
-      ? { ...unseen, depth: confirmations }
-      : unseen;
-  }
-
-  async #readRound(from: string, nonce: number): Promise<RoundSeen> {
+  async #readRoundAndNonce(from: string, nonce: number): Promise<RoundSeen> {
     const { checkRound, rpc } = this.sought;
-    const round = await readRound(checkRound);
+    const round = await this.readRound();
     if (round.kind !== "closed") {
       return round;
     }
@@ -227,17 +146,78 @@ export class Lookout {
       return unreadRound(error);
     }
   }
-}
 
-/** Reads the round at the newest block. Never throws. */
-export async function readRound(checkRound: CheckRound): Promise<RoundSeen> {
-  try {
-    const why = await checkRound();
-    return why === undefined
-      ? { kind: "open" }
-      : { kind: "closed", why, isNonceFree: false };
-  } catch (error) {
-    return unreadRound(error);
+  async #findByHash(
+    transactions: SentTransactions,
+    head: number,
+  ): Promise<Seen | undefined> {
+    const newestFirst = transactions.toReversed();
+    for (const transaction of newestFirst) {
+      const mined = await this.#findMined(transaction.hash, transaction, head);
+      if (mined !== undefined) {
+        return mined;
+      }
+    }
+    for (const { hash } of newestFirst) {
+      if (
+        hash !== undefined &&
+        (await getTransaction(this.sought.rpc, hash)) !== undefined
+      ) {
+        return { kind: "pending", hash };
+      }
+    }
+    return undefined;
+  }
+
+  async #findMined(
+    hash: Hex | undefined,
+    transaction: SentTransaction,
+    head: number,
+  ): Promise<Seen | undefined> {
+    const receipt =
+      hash === undefined ? undefined : await getReceipt(this.sought.rpc, hash);
+    if (hash === undefined || receipt === undefined) {
+      return undefined;
+    }
+    const depth = depthOf(receipt.blockNumber, head);
+    return { kind: "mined", hash, receipt, transaction, depth };
+  }
+
+  /** Searches the blocks since it was sent for the transaction that used the nonce. */
+  async #findByNonce(transactions: SentTransactions): Promise<Seen> {
+    const { rpc, confirmations, sentAfterBlock } = this.sought;
+    const [{ from, nonce }] = transactions;
+    const head = await getBlockNumber(rpc);
+    for (; this.#next <= head; this.#next += 1) {
+      const block = this.#next;
+      const user = (await getTransactions(rpc, block)).find(
+        (one) => one.nonce === nonce && one.from === from.toLowerCase(),
+      );
+      if (user !== undefined) {
+        this.#searches = 0;
+        const { hash } = user;
+        const ours = transactions.findLast((one) => isSameCall(one, user));
+        return ours === undefined
+          ? { kind: "replaced", by: hash, depth: depthOf(block, head) }
+          : ((await this.#findMined(hash, ours, head)) ?? {
+              kind: "pending",
+              hash,
+            });
+      }
+    }
+    this.#next = sentAfterBlock + 1;
+    // Another node may have counted a newer block than those that were searched.
+    const confirmed = head - confirmations + 1;
+    const used =
+      confirmed > sentAfterBlock
+        ? await getNonce(rpc, from, confirmed).catch(
+            fallbackTo(0, ({ code }) => code === "VAULT_RPC_ERROR"),
+          )
+        : 0;
+    this.#searches = used > nonce ? this.#searches + 1 : 0;
+    const isSearched = this.#searches >= COMPLETE_SEARCHES;
+    const depth = isSearched ? confirmations : 0;
+    return { kind: "replaced", by: undefined, depth };
   }
 }
 
@@ -254,16 +234,9 @@ function depthOf(block: number, head: number): number {
   return Math.max(1, head - block + 1);
 }
 
-/** Returns the newest of ours that makes the same call as a seen transaction. */
-function matchOf(
+function isSameCall(
+  { to, data }: SentTransaction,
   seen: SeenTransaction,
-  transactions: SentTransactions,
-): SentTransaction | undefined {
-  return transactions.findLast(
-    ({ from, nonce, to, data }) =>
-      seen.from === from.toLowerCase() &&
-      seen.nonce === nonce &&
-      seen.to === to.toLowerCase() &&
-      seen.data === data.toLowerCase(),
-  );
+): boolean {
+  return seen.to === to?.toLowerCase() && seen.data === data.toLowerCase();
 }

@@ -1,23 +1,24 @@
-import { max, min } from "@nomicfoundation/hardhat-utils/bigint";
+import { max } from "@nomicfoundation/hardhat-utils/bigint";
 
-import { VaultError, fallbackTo, vaultError } from "../errors.js";
 import { checksumAddress } from "../client/inputs.js";
+import { VaultError, fallbackTo, hasErrorCode, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { Address, Hex } from "../protocol/index.js";
 import { getBlock } from "../rpc/blocks.js";
 import type { Block } from "../rpc/blocks.js";
-
 import type { RpcClient } from "../rpc/rpc-client.js";
 import {
   estimateGas,
   offerAtMost,
+  priceOf,
+  refuseAbove,
   requireFeeLimit,
   resolveFees,
 } from "./fees.js";
-import type { FeeLimit, FeeLimits, Fees, GasPrice } from "./fees.js";
+import type { FeeLimits, Fees } from "./fees.js";
 import { resolveSigner } from "./signer.js";
 import { sign } from "./transaction.js";
-import type { SentTransaction, SignedTransaction } from "./transaction.js";
+import type { SentTransaction } from "./transaction.js";
 
 export type RequestedReplacement = "bump" | "cancel";
 
@@ -36,56 +37,13 @@ export interface ReplacementPreflight {
   readonly maxCost: bigint;
 }
 
-type ConfirmReplacement = (
-  replacement: ReplacementPreflight,
-) => Promise<true | string | VaultError>;
+export type SignedReplacement =
+  | (SentTransaction & { readonly hash: Hex })
+  /** A limit forbids it, or a person who was asked did not agree. */
+  | { readonly problem: string; readonly isDeclined: boolean };
 
 /** Gas of a transfer to an account without code. */
 const TRANSFER_GAS = 21_000n;
-
-/**
- * Returns fees that nodes accept in place of the old ones: each an eighth more, rounded
- * up, and at least what the node asks for now. A fee of 0 becomes 1: both must rise.
- */
-export function raiseFees(old: Fees, asked: Fees): Fees {
-  if ("gasPrice" in old) {
-    const price = "gasPrice" in asked ? asked.gasPrice : asked.maxFeePerGas;
-    return { gasPrice: max(raise(old.gasPrice), price) };
-  }
-  const { maxFeePerGas, maxPriorityFeePerGas } =
-    "gasPrice" in asked
-      ? { maxFeePerGas: asked.gasPrice, maxPriorityFeePerGas: 0n }
-      : asked;
-  const tip = max(raise(old.maxPriorityFeePerGas), maxPriorityFeePerGas);
-  return {
-    maxFeePerGas: max(max(raise(old.maxFeePerGas), maxFeePerGas), tip),
-    maxPriorityFeePerGas: tip,
-  };
-}
-
-function raise(price: bigint): bigint {
-  return price === 0n ? 1n : (price * 9n + 7n) / 8n;
-}
-
-/** @returns The limit that forbids these fees, as a text. */
-function forbiddenBy(
-  fees: Fees,
-  { maxFeePerGas: fee, maxPriorityFeePerGas: tip }: FeeLimits,
-): string | undefined {
-  const parts: ReadonlyArray<readonly [string, bigint, FeeLimit | undefined]> =
-    "gasPrice" in fees
-      ? [["gasPrice", fees.gasPrice, fee]]
-      : [
-          ["maxFeePerGas", fees.maxFeePerGas, fee],
-          ["maxPriorityFeePerGas", fees.maxPriorityFeePerGas, tip],
-        ];
-  for (const [name, price, limit] of parts) {
-    if (limit !== undefined && price > limit.wei) {
-      return `it would need a ${name} of ${price} wei, and ${limit.setting} allows ${limit.wei} wei`;
-    }
-  }
-  return undefined;
-}
 
 /**
  * Refuses at once what cannot be replaced.
@@ -94,15 +52,15 @@ function forbiddenBy(
  */
 export async function requireReplaceable(
   { rpc, connection }: VaultHost,
-  { raw, from, nonce }: SentTransaction,
+  transaction: SentTransaction,
 ): Promise<void> {
-  if (raw === undefined) {
-    throw cannotReplace(from, nonce);
+  if (transaction.raw === undefined) {
+    throw cannotReplace(transaction);
   }
-  await resolveSigner(rpc, connection.networkConfig, from);
+  await resolveSigner(rpc, connection.networkConfig, transaction.from);
 }
 
-function cannotReplace(from: string, nonce: number) {
+function cannotReplace({ from, nonce }: SentTransaction): VaultError {
   return vaultError("VAULT_CANNOT_REPLACE", {
     from,
     nonce,
@@ -111,110 +69,108 @@ function cannotReplace(from: string, nonce: number) {
   });
 }
 
-export type SignedReplacement =
-  | { readonly kind: "signed"; readonly transaction: SignedTransaction }
-  /** A limit forbids it. */
-  | { readonly kind: "forbidden"; readonly problem: string }
-  /** A person was asked and did not agree, or nobody could be asked. */
-  | { readonly kind: "declined"; readonly problem: string };
-
 /**
  * Signs a transaction with the same nonce and higher fees. Unless a person agrees to the
  * price, a limit has to bound it.
  *
- * @param confirm Asks a person. Default: nobody is asked.
  * @throws VaultError if it cannot be signed, or the node's prices cannot be read
  */
 export async function signReplacement(
   vault: VaultHost,
-  limits: FeeLimits,
   newest: SentTransaction,
   kind: RequestedReplacement,
-  confirm?: ConfirmReplacement,
+  {
+    limits,
+    confirmReplacement: confirm,
+  }: {
+    readonly limits: FeeLimits;
+    /** Asks a person. Default: nobody is asked. */
+    readonly confirmReplacement?:
+      | ((
+          replacement: ReplacementPreflight,
+        ) => Promise<true | string | VaultError>)
+      | undefined;
+  },
 ): Promise<SignedReplacement> {
   const { rpc, connection } = vault;
   const { from, nonce, chainId, fees: old } = newest;
   if (old === undefined || newest.raw === undefined) {
-    throw cannotReplace(from, nonce);
+    throw cannotReplace(newest);
   }
   const block = await getBlock(rpc);
   const fees = raiseFees(old, await askedFees(rpc, old, block, limits));
-  const price = priceOf(fees, block);
-  const problem =
-    forbiddenBy(fees, limits) ??
-    (confirm === undefined
-      ? await unboundedPrice(vault, price, limits)
-      : undefined);
-  if (problem !== undefined) {
-    return { kind: "forbidden", problem };
+  const price = priceOf(fees, block.baseFeePerGas);
+  try {
+    refuseAbove(rpc.network, "a price", price.highest, limits.maxFeePerGas);
+    if ("maxPriorityFeePerGas" in fees) {
+      const { maxPriorityFeePerGas: tip } = fees;
+      const limit = limits.maxPriorityFeePerGas;
+      refuseAbove(rpc.network, "a priority fee", tip, limit);
+    }
+    if (confirm === undefined) {
+      await requireFeeLimit(vault, price, limits);
+    }
+  } catch (error) {
+    if (
+      hasErrorCode(error, "VAULT_FEE_ABOVE_LIMIT", "VAULT_FEE_LIMIT_NEEDED")
+    ) {
+      return { problem: error.message, isDeclined: false };
+    }
+    throw error;
   }
   const call =
     kind === "bump"
       ? { to: newest.to, data: newest.data, gas: newest.gas }
       : { to: from, data: "0x", gas: await transferGas(rpc, from) };
-  const declined = await confirm?.({
+  const answer = await confirm?.({
     chainId,
     from: checksumAddress(from),
     nonce,
     hash: newest.hash ?? null,
-    earlierMaxCost: newest.gas * priceOf(old, block).highest,
+    earlierMaxCost: newest.gas * priceOf(old).highest,
     cost: call.gas * price.current,
     maxCost: call.gas * price.highest,
   });
-  if (declined !== undefined && declined !== true) {
-    const why = VaultError.isVaultError(declined)
-      ? declined.shortMessage
-      : declined;
-    return { kind: "declined", problem: why };
+  if (answer !== undefined && answer !== true) {
+    const problem = VaultError.isVaultError(answer)
+      ? answer.shortMessage
+      : answer;
+    return { problem, isDeclined: true };
   }
   const signer = await resolveSigner(rpc, connection.networkConfig, from);
-  const signed = await sign(rpc, signer, {
-    ...call,
-    from,
-    chainId,
-    nonce,
-    fees,
-  });
-  const { raw, hash } = signed;
+  const unsigned = { ...call, from, chainId, nonce, fees };
+  const { raw, hash } = await sign(rpc, signer, unsigned);
   if (raw === undefined || hash === undefined) {
-    throw cannotReplace(from, nonce);
+    throw cannotReplace(newest);
   }
-  const transaction = {
-    ...signed,
+  return {
+    ...unsigned,
     raw,
     hash,
     kind: kind === "bump" ? newest.kind : "cancellation",
     preparedAt: Date.now(),
   };
-  return { kind: "signed", transaction };
 }
 
-/** @returns Why the price needs a limit; undefined if it has one, or needs none. */
-async function unboundedPrice(
-  vault: VaultHost,
-  price: GasPrice,
-  limits: FeeLimits,
-): Promise<string | undefined> {
-  return await requireFeeLimit(vault, price, limits).then(
-    () => undefined,
-    (error: unknown) => {
-      if (
-        VaultError.isVaultError(error) &&
-        error.code === "VAULT_FEE_LIMIT_NEEDED"
-      ) {
-        return error.message;
-      }
-      throw error;
-    },
-  );
-}
-
-function priceOf(fees: Fees, { baseFeePerGas = 0n }: Block): GasPrice {
-  if ("gasPrice" in fees) {
-    return { fees, current: fees.gasPrice, highest: fees.gasPrice };
+/**
+ * Returns fees that nodes accept in place of the old ones: each an eighth more, rounded
+ * up, and at least what the node asks for now. A fee of 0 becomes 1: both must rise.
+ */
+export function raiseFees(old: Fees, asked: Fees): Fees {
+  const price = "gasPrice" in asked ? asked.gasPrice : asked.maxFeePerGas;
+  if ("gasPrice" in old) {
+    return { gasPrice: max(raise(old.gasPrice), price) };
   }
-  const { maxFeePerGas: highest, maxPriorityFeePerGas: tip } = fees;
-  return { fees, current: min(highest, baseFeePerGas + tip), highest };
+  const askedTip = "gasPrice" in asked ? 0n : asked.maxPriorityFeePerGas;
+  const tip = max(raise(old.maxPriorityFeePerGas), askedTip);
+  return {
+    maxFeePerGas: max(max(raise(old.maxFeePerGas), price), tip),
+    maxPriorityFeePerGas: tip,
+  };
+}
+
+function raise(price: bigint): bigint {
+  return price === 0n ? 1n : (price * 9n + 7n) / 8n;
 }
 
 /**
@@ -227,9 +183,11 @@ async function askedFees(
   { baseFeePerGas }: Block,
   { maxFeePerGas: limit }: FeeLimits,
 ): Promise<Fees> {
-  const latest =
-    "gasPrice" in old ? { baseFeePerGas: undefined } : { baseFeePerGas };
-  const asked = await resolveFees(rpc, { gasPrice: "auto" }, latest);
+  const asked = await resolveFees(
+    rpc,
+    { gasPrice: "auto" },
+    { baseFeePerGas: "gasPrice" in old ? undefined : baseFeePerGas },
+  );
   return (limit === undefined ? asked : offerAtMost(asked, limit.wei)).fees;
 }
 

@@ -2,9 +2,13 @@
 export class TimeLimit {
   public readonly signal: AbortSignal;
   readonly #end: number;
+  /** Node.js 22 collects a deadline that only `AbortSignal.any()` refers to. */
+  readonly #signals: readonly AbortSignal[];
 
-  constructor(milliseconds: number) {
-    this.signal = AbortSignal.timeout(Math.ceil(milliseconds));
+  /** @param others Signals that end it, too. */
+  constructor(milliseconds: number, others: readonly AbortSignal[] = []) {
+    this.#signals = [AbortSignal.timeout(Math.ceil(milliseconds)), ...others];
+    this.signal = AbortSignal.any([...this.#signals]);
     this.#end = performance.now() + milliseconds;
   }
 

@@ -11,12 +11,12 @@ import {
 } from "../guard/round-guard.js";
 import type { VaultHost } from "../host.js";
 import type { Hex } from "../protocol/index.js";
+import { nothingToDo } from "../guard/outcome.js";
 import { getCode, hasCode } from "../rpc/accounts.js";
 import { getNextBlock } from "../rpc/blocks.js";
+import { noRetries } from "../rpc/retry.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 import { callContract } from "../rpc/calls.js";
-import { getReceipt, getTransaction } from "../rpc/transactions.js";
-import type { Receipt } from "../rpc/transactions.js";
 import {
   estimateGas,
   limitFees,
@@ -24,11 +24,10 @@ import {
   resolveFees,
 } from "../sending/fees.js";
 import { requireChain } from "./observe.js";
-import { sign } from "../sending/transaction.js";
-import type { SendableTransaction } from "../sending/transaction.js";
-import { send } from "../sending/send.js";
-import type { SendAnswer } from "../sending/send.js";
+import { Following } from "../sending/follow.js";
 import { findFreeNonce, resolveSigner } from "../sending/signer.js";
+import { TimeLimit } from "../sending/time-limit.js";
+import { sign } from "../sending/transaction.js";
 import { parseFeeLimits } from "./options.js";
 
 export interface DeployedGuard {
@@ -64,8 +63,8 @@ interface DeployGuardOptions {
 
 /** A deadline of the client may come first. */
 const WAIT_MS = 300_000;
-const FIRST_POLL_MS = 10;
-const LONGEST_POLL_MS = 500;
+const POLLING_MS = 500;
+const FIRST_CHECK_MS = 20;
 
 /**
  * Deploys a guard, at the same address on every chain that has the CREATE2 deployer.
@@ -84,10 +83,21 @@ export async function deployGuard(
   const chainId = await vault.chainId();
   requireChain(vault, chainId);
   const hasDeployer = await hasCode(rpc, CREATE2_DEPLOYER);
-  const address = hasDeployer ? guardAddressOf(settler) : null;
-  if (address !== null && (await hasCode(rpc, address))) {
-    await requireGuard(rpc, address, settler);
-    return { address, settler, hash: null };
+  const address = hasDeployer ? guardAddressOf(settler) : undefined;
+  const isThere = async (at?: number): Promise<boolean> =>
+    address !== undefined && (await hasCode(rpc, address, at));
+  const deployed = async (
+    hash: Hex | null,
+    place = address,
+  ): Promise<DeployedGuard> => {
+    const found = parseAddress(place, "its address");
+    if (settlerIn(await getCode(rpc, found, "latest")) !== settler) {
+      throw notDeployed(rpc, `the code at ${found} is not that of the guard`);
+    }
+    return { address: found, settler, hash };
+  };
+  if (await isThere()) {
+    return await deployed(null);
   }
   const code = guardCreationCode(settler);
   const call = hasDeployer
@@ -98,15 +108,14 @@ export async function deployGuard(
   const offered = await resolveFees(rpc, networkConfig, next);
   const price = limitFees(rpc.network, offered, limits);
   const estimate = await estimateGas(rpc, { from: signer.address, ...call });
-  // The deployer reverts without a reason if another account has just deployed it.
   if ("reverted" in estimate) {
-    if (address !== null && (await hasCode(rpc, address))) {
-      await requireGuard(rpc, address, settler);
-      return { address, settler, hash: null };
+    // The deployer reverts without a reason if another account has just deployed it.
+    if (await isThere()) {
+      return await deployed(null);
     }
     throw notDeployed(rpc, estimate.reverted.text);
   }
-  if (address !== null) {
+  if (address !== undefined) {
     await requireDeployer(rpc, signer.address, call.data, address);
   }
   // A quarter more than the estimate.
@@ -117,116 +126,54 @@ export async function deployGuard(
   await confirm({
     from: signer.address,
     settler,
-    address,
+    address: address ?? null,
     chainId,
     cost: gas * price.current,
     maxCost: gas * price.highest,
   });
   const nonce = await findFreeNonce(rpc, signer, latest.number);
-  const transaction = await sign(rpc, signer, {
-    from: signer.address,
-    ...call,
-    chainId,
-    nonce,
-    gas,
-    fees: price.fees,
-  });
-  // Another may have deployed it meanwhile: the last request before sending.
-  if (address !== null && (await hasCode(rpc, address))) {
-    await requireGuard(rpc, address, settler);
-    return { address, settler, hash: null };
-  }
-  const answer = await send(rpc, transaction);
-  const hash = transaction.hash ?? ("hash" in answer ? answer.hash : undefined);
-  if (hash !== undefined && answer.kind === "accepted") {
-    onHash(hash);
-  }
-  const receipt = await follow(rpc, transaction, answer, hash, address);
-  // Without a receipt, another transaction put the guard there.
-  const deployed =
-    address ?? parseAddress(receipt?.contractAddress, "its address");
-  await requireGuard(rpc, deployed, settler);
-  return { address: deployed, settler, hash: receipt?.hash ?? null };
-}
-
-/**
- * Looks for the transaction, also if the answer to it was lost, and sends signed bytes again.
- *
- * @returns Undefined if another transaction put the guard there.
- * @throws VaultError VAULT_GUARD_NOT_DEPLOYED
- */
-async function follow(
-  rpc: RpcClient,
-  transaction: SendableTransaction,
-  sent: SendAnswer,
-  hash: Hex | undefined,
-  address: string | null,
-): Promise<Receipt | undefined> {
-  const { nonce, raw } = transaction;
-  const name = `transaction ${hash ?? `with nonce ${nonce}`}`;
-  const end = performance.now() + WAIT_MS;
-  let answer = sent;
-  for (let looks = 1; ; looks += 1) {
-    const seen = await lookFor(rpc, hash, address).catch(fallbackTo("unread"));
-    if (seen === "elsewhere") {
-      return undefined;
-    }
-    if (typeof seen === "object") {
-      // Without a status, the code at the address decides.
-      if (seen.succeeded === false) {
-        // It came second, after that of another account for the same settler.
-        if (address !== null && (await hasCode(rpc, address))) {
-          return undefined;
-        }
-        throw notDeployed(rpc, `${name} was mined and failed`);
+  const { fees } = price;
+  const unsigned = { from: signer.address, ...call, chainId, nonce, gas, fees };
+  const transaction = await sign(rpc, signer, unsigned);
+  const limit = new TimeLimit(WAIT_MS, rpc.ends);
+  const outcome = await new Following({
+    rpc: vault.withOptions({ signal: limit.signal }).rpc.withRetries(noRetries),
+    transactions: [
+      { ...transaction, kind: "settlement", preparedAt: Date.now() },
+    ],
+    isResumed: false,
+    sentAfterBlock: latest.number,
+    confirmations: 1,
+    limit,
+    pollingIntervalMs: POLLING_MS,
+    firstCheckAfterMs: FIRST_CHECK_MS,
+    // Another may deploy it meanwhile.
+    checkRound: async (at) =>
+      (await isThere(at)) ? nothingToDo("The guard is there.") : undefined,
+    emit: (event) => {
+      const hash =
+        event.type === "hash" || event.type === "sending" ? event.hash : null;
+      if (hash !== null) {
+        onHash(hash);
       }
-      return seen;
-    }
-    if (
-      seen === "unknown" &&
-      (answer.kind === "refused" || answer.kind === "failed")
-    ) {
-      const why = answer.problem.replace(/\.$/u, "");
-      throw notDeployed(rpc, `sending ${name} failed: ${why}`);
-    }
-    const isInTime = await rpc.waitBefore(
-      {
-        method: "eth_getTransactionReceipt",
-        reason: "pending",
-        problem: `${name} is not mined yet`,
-        attempt: looks,
-      },
-      Math.min(FIRST_POLL_MS * 2 ** looks, LONGEST_POLL_MS),
-    );
-    if (!isInTime || performance.now() >= end) {
-      const why =
-        "problem" in answer
-          ? `; sending it failed: ${answer.problem.replace(/\.$/u, "")}`
-          : "";
-      throw notDeployed(rpc, `${name} was not mined in time${why}`);
-    }
-    if (seen === "unknown" && raw !== undefined && looks % 2 === 0) {
-      answer = await send(rpc, transaction);
-    }
+    },
+  }).toEnd();
+  // Without a status in the receipt, the code at the address decides.
+  if (outcome.kind === "mined" && outcome.receipt.succeeded !== false) {
+    const { hash, contractAddress } = outcome.receipt;
+    const place = address ?? parseAddress(contractAddress, "its address");
+    return await deployed(hash, place);
   }
-}
-
-async function lookFor(
-  rpc: RpcClient,
-  hash: Hex | undefined,
-  address: string | null,
-): Promise<Receipt | "elsewhere" | "pending" | "unknown"> {
-  const receipt = hash === undefined ? undefined : await getReceipt(rpc, hash);
-  if (receipt !== undefined) {
-    return receipt;
+  // Another transaction put it there, also one before this in its block.
+  if (await isThere().catch(fallbackTo(false))) {
+    return await deployed(null);
   }
-  const isPending =
-    hash !== undefined && (await getTransaction(rpc, hash)) !== undefined;
-  return isPending
-    ? "pending"
-    : address !== null && (await hasCode(rpc, address))
-      ? "elsewhere"
-      : "unknown";
+  throw notDeployed(
+    rpc,
+    outcome.kind === "mined"
+      ? `transaction ${outcome.hash} was mined and failed`
+      : outcome.reason.replace(/\.$/u, ""),
+  );
 }
 
 /** Other code at the deployer's address would take the payment and deploy nothing. */
@@ -242,16 +189,6 @@ async function requireDeployer(
   if (made.toLowerCase() !== address.toLowerCase()) {
     const problem = `the code at ${CREATE2_DEPLOYER} is not that of the CREATE2 deployer`;
     throw notDeployed(rpc, problem);
-  }
-}
-
-async function requireGuard(
-  rpc: RpcClient,
-  address: string,
-  settler: string,
-): Promise<void> {
-  if (settlerIn(await getCode(rpc, address, "latest")) !== settler) {
-    throw notDeployed(rpc, `the code at ${address} is not that of the guard`);
   }
 }
 

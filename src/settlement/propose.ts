@@ -257,7 +257,13 @@ export async function findGas(
       : undefined;
   const found =
     reverted === undefined
-      ? await resolveGas(vault.rpc, networkConfig, call, next, used, gasPrice)
+      ? await resolveGas(
+          vault.rpc,
+          networkConfig,
+          { ...call, gasPrice },
+          next,
+          used,
+        )
       : { reverted };
   return "reverted" in found
     ? { refusal: await explainRefusal(vault, found.reverted, route) }

@@ -1,11 +1,11 @@
 // Step 10 of a settlement: what became of it, and of the round it was meant for.
 
-import { concat, zeroPadValue } from "ethers";
+import { ZeroAddress, concat, zeroPadValue } from "ethers";
 
 import type { VaultSnapshot } from "../client/snapshot.js";
 import { VaultError, fallbackTo } from "../errors.js";
 import type { SettlementRoute } from "../guard/call.js";
-import { keepsTokens } from "../guard/call.js";
+import { keepsTokens, settlementCall } from "../guard/call.js";
 import {
   explainRefusal,
   fateOf,
@@ -158,7 +158,8 @@ async function describeMined(
 /** The way of a transaction in the journal. */
 function routeOf(
   { guard }: JournalEntry,
-  { from, to, data }: Mined["transaction"],
+  // Only the deployment of a guard goes nowhere.
+  { from, to = ZeroAddress, data }: Mined["transaction"],
 ): SettlementRoute {
   const guarded = guard === undefined ? undefined : parseGuarded(guard, data);
   return { from, vault: to, ...guarded };
@@ -330,14 +331,14 @@ async function whyReverted(
   { transaction, receipt }: Mined,
   after: VaultRound | undefined,
 ): Promise<KnownValues> {
-  const { from, to, data, gas } = transaction;
+  const { gas } = transaction;
   const { blockNumber, gasUsed } = receipt;
   const isUsedUp = usesAllGas({ gasUsed, gasGiven: gas });
   const ask = async () => {
     const most = isUsedUp
       ? (await getBlock(vault.rpc, blockNumber)).gasLimit
       : gas;
-    const call = { from, to, data };
+    const call = settlementCall(route);
     return { reverted: await tryCall(vault.rpc, call, blockNumber, most) };
   };
   // The outcome is known even without a reason.

@@ -13,11 +13,10 @@ import { agree } from "./agree.js";
 import type { Agreement } from "./agree.js";
 import { roundChecker } from "./check-round.js";
 import { Following } from "../sending/follow.js";
-import type { Means, Rules } from "../sending/follow.js";
+import type { Job } from "../sending/follow.js";
 import { endTime, staleAge, staleHead } from "./head-age.js";
 import { Journal, askChainKind } from "../sending/journal.js";
 import type { ChainKind, JournalEntry } from "../sending/journal.js";
-import type { Sought } from "../sending/look.js";
 import { observe } from "./observe.js";
 import type { Observation } from "./observe.js";
 import { defaultConfirmations, parseOptions } from "./options.js";
@@ -37,11 +36,10 @@ import {
   stopped,
 } from "./result.js";
 import type { Known, Next, SettlementResult, Stop } from "./result.js";
-import { describeProblem } from "../sending/send.js";
 import { findFreeNonce } from "../sending/signer.js";
 import { inTurn } from "../sending/turns.js";
 import { TimeLimit } from "../sending/time-limit.js";
-import { newestOf, sign } from "../sending/transaction.js";
+import { describeProblem, newestOf, sign } from "../sending/transaction.js";
 import type { SettleAllOptions, Settlement } from "./types.js";
 
 /** As in Hardhat Ignition. */
@@ -400,37 +398,31 @@ async function follow(
     vault.settlementSettings;
   const limit = new TimeLimit(timeoutMs);
   const reader = vault.withOptions({ signal: limit.signal });
-  const rules: Rules = {
-    network: vault.networkName,
-    isResumed,
-    maxFeeBumps,
-    requestedReplacement: replacement,
-    // A person who resumes decides about the fee.
-    timeBeforeBumpingFees:
-      options.resume === true ? undefined : timeBeforeBumpingFees,
-  };
-  const sought: Sought = {
-    rpc: reader.rpc.withRetries(noRetries),
-    checkRound: roundChecker(reader, entry, options, acceptsOldHead),
-    confirmations,
-    sentAfterBlock: entry.sentAfterBlock,
-  };
-  const means: Means = {
+  const job: Job = {
     ...options,
+    rpc: reader.rpc.withRetries(noRetries),
+    transactions: entry.transactions,
+    isResumed,
+    sentAfterBlock: entry.sentAfterBlock,
+    confirmations,
     limit,
-    sign: async (newest, kind) =>
-      await signReplacement(
-        vault,
-        options.limits,
-        newest,
-        kind,
-        options.confirmReplacement,
-      ),
-    record: async (all) =>
-      await journal.update({ ...entry, transactions: [...all] }),
+    checkRound: roundChecker(reader, entry, options, acceptsOldHead),
+    journal: {
+      record: async (all) =>
+        await journal.update({ ...entry, transactions: [...all] }),
+    },
+    replacing: {
+      requested: replacement,
+      // A person who resumes decides about the fee.
+      timeBeforeBumpingFees:
+        options.resume === true ? undefined : timeBeforeBumpingFees,
+      maxFeeBumps,
+      sign: async (newest, kind) =>
+        await signReplacement(vault, newest, kind, options),
+    },
   };
   const { preview = null } = known;
-  const following = new Following(rules, sought, means, entry.transactions);
+  const following = new Following(job);
   for (;;) {
     const outcome = await following.toEnd();
     const { transactions, hashes } = following;

@@ -4,8 +4,12 @@ import { toQuantity } from "ethers";
 import { vaultError } from "../../src/errors.js";
 import { noRetries } from "../../src/rpc/retry.js";
 import { Following } from "../../src/sending/follow.js";
-import type { Means, Outcome, Rules } from "../../src/sending/follow.js";
-import type { Sought } from "../../src/sending/look.js";
+import type {
+  Job,
+  Outcome,
+  Replacing,
+  SendingJournal,
+} from "../../src/sending/follow.js";
 import { TimeLimit } from "../../src/sending/time-limit.js";
 import type { SentTransaction } from "../../src/sending/transaction.js";
 import type { SettlementEvent } from "../../src/settlement/types.js";
@@ -32,14 +36,14 @@ const closed = {
 
 interface Case {
   readonly title: string;
-  readonly plan?: Partial<Rules & Sought>;
+  readonly plan?: Partial<Job & Replacing>;
   /** Oldest first. Default: the signed settlement. */
   readonly transactions?: readonly [SentTransaction, ...SentTransaction[]];
   /** By method; the node gets how often it was asked before. */
   readonly answers?: Readonly<
     Record<string, (before: number, params: readonly unknown[]) => unknown>
   >;
-  readonly means?: Partial<Means & Pick<Sought, "checkRound">>;
+  readonly means?: Partial<Job & Replacing & SendingJournal>;
   readonly is: object;
   readonly says?: RegExp;
   /** The bytes that are sent. */
@@ -63,11 +67,11 @@ const minedAfter =
 const mined = { kind: "mined", hash: HASH };
 const undecided = { kind: "undecided", status: "unconfirmed", hash: HASH };
 const signing =
-  (transaction: typeof cancellation | typeof higher): Means["sign"] =>
+  (transaction: typeof cancellation | typeof higher): Replacing["sign"] =>
   async () =>
-    await Promise.resolve({ kind: "signed", transaction });
-const forbids: Means["sign"] = async () =>
-  await Promise.resolve({ kind: "forbidden", problem: "1 wei" });
+    await Promise.resolve(transaction);
+const forbids: Replacing["sign"] = async () =>
+  await Promise.resolve({ problem: "1 wei", isDeclined: false });
 const stale = vaultError("VAULT_STALE_HEAD", {
   ...{ network: "test", block: 1, age: 301, limit: 300 },
 });
@@ -105,31 +109,31 @@ describe("Following", () => {
       }
       return all[method]?.(before, params) ?? null;
     });
-    const { checkRound, sign, ...others } = means;
-    const following = new Following(
-      { network: "test", isResumed: false, maxFeeBumps: 4, ...plan },
-      {
-        rpc: node.rpc.withRetries(noRetries),
-        ...{ sentAfterBlock: 5, confirmations: 1, ...plan },
-        checkRound: async (at) => {
-          did.push("round");
-          return await checkRound?.(at);
-        },
+    const { checkRound, sign, record, ...others } = means;
+    const following = new Following({
+      rpc: node.rpc.withRetries(noRetries),
+      transactions,
+      ...{ sentAfterBlock: 5, confirmations: 1, isResumed: false },
+      limit: new TimeLimit(2_000),
+      ...{ pollingIntervalMs: 10, firstCheckAfterMs: 0 },
+      emit: (event) => events.push(event),
+      ...plan,
+      ...others,
+      checkRound: async (at) => {
+        did.push("round");
+        return await checkRound?.(at);
       },
-      {
-        limit: new TimeLimit(2_000),
-        ...{ pollingIntervalMs: 10, firstCheckAfterMs: 0 },
+      journal: { record: record ?? (async () => await Promise.resolve(true)) },
+      replacing: {
+        maxFeeBumps: 4,
+        ...plan,
         sign: async (...asked) => {
           did.push("sign");
           return await (sign?.(...asked) ??
             Promise.reject(new Error("no key")));
         },
-        record: async () => await Promise.resolve(true),
-        emit: (event) => events.push(event),
-        ...others,
       },
-      transactions,
-    );
+    });
     return await following.toEnd();
   };
   const troubles = (): readonly string[] =>
@@ -219,7 +223,7 @@ describe("Following", () => {
     },
     {
       title: "sends a cancellation as soon as it is signed, whatever the round",
-      plan: { ...resumed, requestedReplacement: "cancel" },
+      plan: { ...resumed, requested: "cancel" },
       answers: { ...pending, [SEND]: () => OTHER_HASH },
       means: { sign: signing(cancellation), ...failsToRead },
       is: { kind: "undecided", hash: OTHER_HASH },
@@ -241,7 +245,7 @@ describe("Following", () => {
         [
           "the time is over when a person has signed it",
           {
-            sign: async (...asked: Parameters<Means["sign"]>) => {
+            sign: async (...asked: Parameters<Replacing["sign"]>) => {
               endDeadlines();
               return await signing(cancellation)(...asked);
             },
@@ -251,7 +255,7 @@ describe("Following", () => {
       ] as const
     ).map(([why, means, trouble]): Case => ({
       title: `sends no cancellation, and says once why, if ${why}`,
-      plan: { ...resumed, requestedReplacement: "cancel" },
+      plan: { ...resumed, requested: "cancel" },
       answers: pending,
       means,
       is: undecided,
@@ -262,7 +266,7 @@ describe("Following", () => {
       plan: resumed,
       means: { record: async () => await Promise.resolve(false) },
       is: undecided,
-      says: /^Another process goes on with this settlement, or has finished it/u,
+      says: /another process goes on with this settlement, or has finished it/u,
     },
     {
       title: "follows its settlement under the hash that a wallet gave it",
@@ -381,7 +385,7 @@ describe("Following", () => {
     [
       "tells once of looks that fail, which change nothing",
       [at(6, 6), failed, at(6, 6), failed, at(6, 7)],
-      ["in 6", "1 of 3", CUT, CUT, "2 of 3"],
+      ["in 6", "1 of 3", CUT, "2 of 3"],
     ],
   ];
   for (const [title, looks, news] of courses) {

@@ -79,7 +79,10 @@ describe("signReplacement()", () => {
     limits: FeeLimits = limitOf(10n ** 15n),
     confirm?: SettleAllOptions["confirmReplacement"],
   ): Promise<SignedReplacement> =>
-    await signReplacement(keeper.host(), limits, newest, kind, confirm);
+    await signReplacement(keeper.host(), newest, kind, {
+      limits,
+      confirmReplacement: confirm,
+    });
 
   for (const [title, kind, newest, is] of [
     [
@@ -106,15 +109,14 @@ describe("signReplacement()", () => {
   ] as const) {
     it(title, async () => {
       const before = Date.now();
-      const made = await replace(kind, newest);
-      if (made.kind !== "signed") {
-        throw new Error(made.problem);
+      const transaction = await replace(kind, newest);
+      if ("problem" in transaction) {
+        throw new Error(transaction.problem);
       }
-      const { transaction } = made;
       expect(transaction).to.deep.include(is);
       // The next one waits as long.
       expect(transaction.preparedAt).to.be.within(before, Date.now());
-      const { gasLimit, nonce } = Transaction.from(transaction.raw);
+      const { gasLimit, nonce } = Transaction.from(transaction.raw ?? "");
       expect([gasLimit, nonce]).to.deep.equal([transaction.gas, 7]);
     });
   }
@@ -133,7 +135,7 @@ describe("signReplacement()", () => {
     it(`gives a cancellation ${gas} gas if the node ${title}`, async () => {
       keeper.chain.on("eth_estimateGas", estimate);
       const made = await replace("cancel");
-      expect(made).to.have.nested.property("transaction.gas", gas);
+      expect(made).to.have.property("gas", gas);
     });
   }
 
@@ -153,42 +155,40 @@ describe("signReplacement()", () => {
     // An eighth more than 10 is 12, and the reserve would make it 15.
     const newest = { ...old, fees: eip1559(10n, 1n) };
     const made = await replace("bump", newest, limitOf(12n));
-    expect(made)
-      .to.have.nested.property("transaction.fees")
-      .that.deep.equals(eip1559(12n, 2n));
+    expect(made).to.have.property("fees").that.deep.equals(eip1559(12n, 2n));
   });
 
-  for (const [fees, says] of [
-    [eip1559(11n, 1n), "maxFeePerGas of 13 wei, and the limit allows 12"],
-    [eip1559(8n, 4n), "maxPriorityFeePerGas of 5 wei, and the tip's allows 4"],
-    [{ gasPrice: 11n }, "gasPrice of 1000000000 wei, and the limit allows 12"],
+  for (const [fees, says, limit] of [
+    [eip1559(11n, 1n), "a price of 13 wei", "12 wei (the limit)"],
+    [eip1559(8n, 4n), "a priority fee of 5 wei", "4 wei (the tip's)"],
+    [{ gasPrice: 11n }, "a price of 1 gwei", "12 wei (the limit)"],
   ] as const) {
-    it(`signs nothing above a limit, and names it: a ${says}`, async () => {
+    it(`signs nothing above a limit, and names it: ${says}`, async () => {
       const limits = {
         ...limitOf(12n),
         maxPriorityFeePerGas: { wei: 4n, setting: "the tip's" },
       };
-      expect(await replace("bump", { ...old, fees }, limits)).to.deep.equal({
-        ...{ kind: "forbidden", problem: `it would need a ${says} wei` },
-      });
+      const made = await replace("bump", { ...old, fees }, limits);
+      expect(made).to.include({ isDeclined: false });
+      expect(made).to.have.property("problem").that.includes(says, limit);
     });
   }
 
   it("signs nothing if nobody is asked, and no limit bounds it: VAULT_FEE_LIMIT_NEEDED", async () => {
     const made = await replace("bump", old, {});
-    expect(made).to.include({ kind: "forbidden" });
+    expect(made).to.include({ isDeclined: false });
     expect(made)
       .to.have.property("problem")
       .that.includes("maxFeePerGasLimit: 100n");
     const bounded = await replace("bump", old, limitOf(10n ** 9n));
-    expect(bounded).to.include({ kind: "signed" });
+    expect(bounded).to.include({ kind: "settlement" });
   });
 
   const noTerminal = new VaultError("VAULT_NO_TERMINAL", {});
   for (const [answer, is] of [
-    [true, { kind: "signed" }],
-    ["too much", { kind: "declined", problem: "too much" }],
-    [noTerminal, { kind: "declined", problem: noTerminal.shortMessage }],
+    [true, { kind: "settlement" }],
+    ["too much", { isDeclined: true, problem: "too much" }],
+    [noTerminal, { isDeclined: true, problem: noTerminal.shortMessage }],
   ] as const) {
     it(`shows the old and the new cost to a person, who answers ${answer instanceof VaultError ? answer.code : answer}`, async () => {
       keeper.chain.on("eth_maxPriorityFeePerGas", () => "0xffff");
@@ -230,12 +230,9 @@ describe("signReplacement()", () => {
   ] as const) {
     it(`throws VAULT_CANNOT_REPLACE if the transaction ${title}`, async () => {
       await expectVaultError(
-        signReplacement(
-          keeper.host(network),
-          limitOf(10n ** 15n),
-          newest,
-          "bump",
-        ),
+        signReplacement(keeper.host(network), newest, "bump", {
+          limits: limitOf(10n ** 15n),
+        }),
         "VAULT_CANNOT_REPLACE",
       );
     });

@@ -121,20 +121,6 @@ for (const [nodeName, startNode, engine] of [
       return;
     }
 
-    it("sends once without signed bytes, also if a gateway answers HTTP status 429", async () => {
-      const method = "eth_sendTransaction";
-      keeper.server.hide("eth_signTransaction");
-      keeper.server.inject({
-        ...{ method, occurrence: 0, kind: "429 with Retry-After" },
-      });
-      await automine(false);
-      const vault = await keeper.connect({ accounts: "remote" });
-      const { status } = await vault.settleAll({ ...POLLING, timeout: 4_000 });
-      const { requests } = keeper.server;
-      const sends = requests.filter((one) => one.method === method);
-      expect([status, sends.length]).to.eql(["unconfirmed", 1]);
-    });
-
     it("settles once if two processes of a project settle at once", async () => {
       const both = [await keeper.connect({}), await keeper.connect({})];
       const ends = await Promise.all(
