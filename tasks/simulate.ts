@@ -11,58 +11,44 @@ import { withTokens, simulationBlocks } from "./output/simulation.js";
 import type { ShownSimulation } from "./output/simulation.js";
 import { selectedNetwork } from "./parse-options.js";
 import { Time } from "./parsers.js";
-import type { TaskReport } from "./run-task.js";
 
 export default readAction(
   simulateTask,
   async (vault, args, { hre, terminal }) => {
     const { from, atTime, ids, tokens, block, hardfork, fork, timeout } = args;
-    const { config } = selectedNetwork(hre);
-    terminal.progress(`Simulating a settlement of ${vault.networkName}`);
-    const options = {
-      from,
-      atTime: atTime instanceof Time ? atTime.text : atTime,
-      orders: ids,
-      tokens,
-      blockNumber: block,
-      hardfork,
-      engine: fork ? "fork" : undefined,
-      timeout,
-    } as const;
-    return await simulate(
+    const { networkName: network, settings } = vault;
+    terminal.progress(`Simulating a settlement of ${network}`);
+    const shown = await simulateToShow(
       vault,
-      options,
-      async () => await findSender(vault.rpc, config),
+      {
+        from,
+        atTime: atTime instanceof Time ? atTime.text : atTime,
+        orders: ids,
+        tokens,
+        blockNumber: block,
+        hardfork,
+        engine: fork ? "fork" : undefined,
+        timeout,
+      },
+      async () => await findSender(vault.rpc, selectedNetwork(hre).config),
     );
+    const { simulation, chainId, block: start } = shown;
+    const envelope = { network, chainId, block: start };
+    const { timestamp: chainTime } = simulation.block ?? start;
+    const context = { ...settings, chainTime, raw: false };
+    return {
+      json: {
+        ...envelope,
+        simulation: withTokens(simulation, shown.tokens),
+      },
+      ok: ["settled", "nothing-to-do"].includes(simulation.status),
+      blocks: [
+        title("Simulated settlement", envelope),
+        ...simulationBlocks(shown, network, context),
+      ],
+    };
   },
 );
-
-export async function simulate(
-  vault: VaultHost,
-  options: SimulateSettleAllOptions,
-  findDefaultSender?: () => Promise<string>,
-): Promise<TaskReport> {
-  const shown = await simulateToShow(vault, options, findDefaultSender);
-  const { simulation, chainId, block } = shown;
-  const { status } = simulation;
-  const envelope = { network: vault.networkName, chainId, block };
-  const { timestamp: chainTime } = simulation.block ?? block;
-  return {
-    json: {
-      ...envelope,
-      simulation: withTokens(simulation, shown.tokens),
-    },
-    ok: status === "settled" || status === "nothing-to-do",
-    blocks: [
-      title("Simulated settlement", envelope),
-      ...simulationBlocks(shown, vault.networkName, {
-        ...vault.settings,
-        chainTime,
-        raw: false,
-      }),
-    ],
-  };
-}
 
 /** Simulates, and reads symbol and decimals of the tokens that move. */
 export async function simulateToShow(
@@ -72,12 +58,8 @@ export async function simulateToShow(
 ): Promise<ShownSimulation & SimulatedFrom> {
   const simulated = await simulateSettleAll(vault, options, findDefaultSender);
   const { simulation, pin } = simulated;
-  const tokens = await describeTokens(
-    vault,
-    [...simulation.balances, ...(simulation.transfers ?? [])].map(
-      ({ token }) => token,
-    ),
-    pin,
-  );
+  const moved = [...simulation.balances, ...(simulation.transfers ?? [])];
+  const addresses = moved.map(({ token }) => token);
+  const tokens = await describeTokens(vault, addresses, pin);
   return { ...simulated, tokens };
 }

@@ -19,7 +19,7 @@ import type {
 } from "../../src/simulation/types.js";
 import { escapeUntrusted } from "../../src/escape.js";
 import { labelledValues, notes, section, table, toned } from "./blocks.js";
-import type { Block, Cell, Content } from "./blocks.js";
+import type { Block, Content } from "./blocks.js";
 import { describeCount, formatValue } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
 import { labelOf } from "./readings.js";
@@ -29,16 +29,34 @@ export interface ShownSimulation extends Simulated {
   readonly tokens: ReadonlyMap<string, TokenDescription>;
 }
 
+type Effect = Pick<
+  ShownSimulation,
+  "simulation" | "sender" | "contracts" | "tokens"
+>;
+
+export const engineNames: Readonly<Record<SimulationEngine, string>> = {
+  simulateV1: "the node (eth_simulateV1)",
+  fork: "a fork in this process",
+  "in-process": "the in-process network, and undone",
+};
+
 export function simulationBlocks(
   shown: ShownSimulation,
   network: string,
   context: FormatContext,
 ): readonly Block[] {
-  const { simulation, sender } = shown;
+  const { simulation, sender, ordersRead } = shown;
   const { status, reason, engine, guard, gasUsed, block } = simulation;
+  const why = reason === null ? "" : `: ${escapeUntrusted(reason)}`;
+  const outcome = status.replaceAll("-", " ") + why;
   return [
     labelledValues([
-      ["Outcome", describeOutcome(status, escapeUntrusted(reason ?? ""))],
+      [
+        "Outcome",
+        status === "nothing-to-do"
+          ? outcome
+          : toned(status === "settled" ? "good" : "bad", outcome),
+      ],
       guard !== null && ["Guard", guard],
       [status === "settled" ? "Settled by" : "Called by", sender],
       gasUsed !== null && ["Gas used", groupDigits(String(gasUsed))],
@@ -50,21 +68,14 @@ export function simulationBlocks(
     ]),
     ...effectBlocks(shown, context),
     notes(
-      areOrdersUnchanged(shown) &&
-        `${describeCount(shown.ordersRead, "order")} watched; none changed.`,
+      ordersRead > 0 &&
+        status !== "nothing-to-do" &&
+        !simulation.changes.some(({ reading }) =>
+          reading.startsWith("orders."),
+        ) &&
+        `${describeCount(ordersRead, "order")} watched; none changed.`,
     ),
-    ...section(
-      "Balances",
-      table(
-        [
-          { heading: "Account" },
-          { heading: "Before", align: "right" },
-          { heading: "After", align: "right" },
-          { heading: "Difference", align: "right" },
-        ],
-        balanceRows(shown, context),
-      ),
-    ),
+    ...section("Balances", balancesTable(shown, context)),
     notes(
       ...[
         ...simulation.notes,
@@ -74,27 +85,19 @@ export function simulationBlocks(
   ];
 }
 
-function describeOutcome(status: Simulation["status"], reason: string): Cell {
-  switch (status) {
-    case "settled":
-      return toned("good", "settled");
-    case "not-settled":
-      return toned("bad", `not settled: ${reason}`);
-    case "reverted":
-      return toned("bad", `reverted: ${reason}`);
-    case "nothing-to-do":
-      return { text: `nothing to do: ${reason}` };
-  }
-}
-
 /** Changes and transfers, for `vault simulate` and `vault settle`. */
 export function effectBlocks(
   shown: Effect,
   context: FormatContext,
 ): readonly Block[] {
-  const { simulation, tokens } = shown;
+  const { changes, transfers } = shown.simulation;
+  const rows = (transfers ?? []).map(({ token, from, to, amount }) => {
+    const { show, unit } = describeToken(token, shown, context);
+    const accounts = [from, to].map((one) => nameAccount(one, shown));
+    return [`${show(amount)} ${unit}`, ...accounts];
+  });
   return [
-    ...section("Changes", changesTable(simulation.changes, context)),
+    ...section("Changes", changesTable(changes, context)),
     ...section(
       "Transfers",
       table(
@@ -103,23 +106,11 @@ export function effectBlocks(
           { heading: "From" },
           { heading: "To" },
         ],
-        (simulation.transfers ?? []).map(({ token, from, to, amount }) => {
-          const { show, unit } = describeToken(token, tokens, context);
-          return [
-            `${show(amount)} ${unit}`,
-            nameAccount(from, shown),
-            nameAccount(to, shown),
-          ];
-        }),
+        rows,
       ),
     ),
   ];
 }
-
-type Effect = Pick<
-  ShownSimulation,
-  "simulation" | "sender" | "contracts" | "tokens"
->;
 
 export function changesTable(
   changes: readonly ReadingChange[],
@@ -137,23 +128,44 @@ export function changesTable(
   );
 }
 
-/** False also if none is watched, or nothing was simulated. */
-function areOrdersUnchanged({
-  simulation: { changes, status },
-  ordersRead,
-}: ShownSimulation): boolean {
-  return (
-    ordersRead > 0 &&
-    status !== "nothing-to-do" &&
-    !changes.some(({ reading }) => reading.startsWith("orders."))
-  );
+function changeRow(
+  { reading, field, before, after }: ReadingChange,
+  context: FormatContext,
+): readonly Content[] {
+  const [group = "", name] = reading.split(".");
+  // As `status` names it; orders, which it has not, and the round by their kind.
+  const variant =
+    group === "orders" ? `order ${name}` : group === "round" ? group : name;
+  const described = readingFields(reading).find((one) => one.name === field);
+  if (described === undefined) {
+    // A failed reading has only the code of its error.
+    const codes = [before, after].map((code) => String(code ?? "no error"));
+    return [capitalize(`${variant ?? reading} ${field}`), ...codes, ""];
+  }
+  const cell = formatValue(described, after, context);
+  const earlier = formatValue(described, before, context);
+  return [labelOf(described, variant), earlier, cell, cell.note ?? ""];
 }
 
-export const engineNames: Readonly<Record<SimulationEngine, string>> = {
-  simulateV1: "the node (eth_simulateV1)",
-  fork: "a fork in this process",
-  "in-process": "the in-process network, and undone",
-};
+function balancesTable(shown: Effect, context: FormatContext): Block {
+  return table(
+    [
+      { heading: "Account" },
+      { heading: "Before", align: "right" },
+      { heading: "After", align: "right" },
+      { heading: "Difference", align: "right" },
+    ],
+    shown.simulation.balances.map(({ account, token, before, after }) => {
+      const { show, unit } = describeToken(token, shown, context);
+      const name = capitalize(`${nameAccount(account, shown)}, ${unit}`);
+      const difference =
+        after < before
+          ? `-${show(before - after)}`
+          : `${after > before ? "+" : ""}${show(after - before)}`;
+      return [name, show(before), show(after), difference];
+    }),
+  );
+}
 
 /**
  * Scales a token's amounts, if the token has decimals, and names it. A symbol is a text of
@@ -161,85 +173,32 @@ export const engineNames: Readonly<Record<SimulationEngine, string>> = {
  */
 function describeToken(
   token: string,
-  tokens: ShownSimulation["tokens"],
+  { tokens }: Effect,
   { raw }: FormatContext,
 ): { readonly show: (amount: bigint) => string; readonly unit: string } {
-  const { symbol, decimals } =
-    token === NATIVE
-      ? { symbol: null, decimals: NATIVE_DECIMALS }
-      : (tokens.get(token) ?? { symbol: null, decimals: null });
+  const isNative = token === NATIVE;
+  const { symbol = null, decimals = null } = tokens.get(token) ?? {};
+  const scaledBy = isNative ? NATIVE_DECIMALS : decimals;
+  const prefix = symbol === null ? "" : `${escapeUntrusted(symbol)} `;
   return {
     show: (amount) =>
       raw
         ? `${amount} raw`
-        : decimals === null
-          ? `${groupDigits(amount.toString())} raw`
-          : scale(amount, decimals),
-    unit:
-      token === NATIVE
-        ? "native currency"
-        : [symbol === null ? [] : escapeUntrusted(symbol), token]
-            .flat()
-            .join(" "),
+        : scaledBy === null
+          ? `${groupDigits(String(amount))} raw`
+          : scale(amount, scaledBy),
+    unit: isNative ? "native currency" : prefix + token,
   };
 }
 
 function nameAccount(account: string, { sender, contracts }: Effect): string {
   // Of several roles of one address, the vault's, which is last, settles.
   const role = contracts.findLast(({ address }) => address === account)?.role;
-  return role === undefined
-    ? account === sender
+  return role !== undefined
+    ? `${contractRoles[role].label} contract`
+    : account === sender
       ? "sender"
-      : account
-    : `${contractRoles[role].label} contract`;
-}
-
-/** As `status` names it; orders, which it has not, and the round by their kind. */
-function variantOf(reading: string): string | undefined {
-  const [group = "", name] = reading.split(".");
-  return group === "orders"
-    ? `order ${name}`
-    : group === "round"
-      ? group
-      : name;
-}
-
-function changeRow(
-  { reading, field, before, after }: ReadingChange,
-  context: FormatContext,
-): readonly Content[] {
-  const described = readingFields(reading).find(({ name }) => name === field);
-  const variant = variantOf(reading);
-  const label =
-    described === undefined
-      ? capitalize(`${variant ?? reading} ${field}`)
-      : labelOf(described, variant);
-  if (described === undefined) {
-    // A failed reading has only the code of its error.
-    const codes = [before, after].map((code) => String(code ?? "no error"));
-    return [label, ...codes, ""];
-  }
-  const cell = formatValue(described, after, context);
-  const { note = "" } = cell;
-  return [label, formatValue(described, before, context), cell, note];
-}
-
-function balanceRows(
-  shown: Effect,
-  context: FormatContext,
-): ReadonlyArray<readonly string[]> {
-  const { simulation, tokens } = shown;
-  return simulation.balances.map(({ account, token, before, after }) => {
-    const { show, unit } = describeToken(token, tokens, context);
-    return [
-      capitalize(`${nameAccount(account, shown)}, ${unit}`),
-      show(before),
-      show(after),
-      after < before
-        ? `-${show(before - after)}`
-        : `${after > before ? "+" : ""}${show(after - before)}`,
-    ];
-  });
+      : account;
 }
 
 /** A simulation for JSON; balances and transfers get symbol and decimals of their token. */
@@ -250,10 +209,9 @@ export function withTokens<Found extends Simulation>(
   readonly balances: ReadonlyArray<BalanceChange & TokenDescription>;
   readonly transfers: ReadonlyArray<Transfer & TokenDescription> | null;
 } {
-  const none = { symbol: null, decimals: null };
   const describe = <Moved extends { readonly token: string }>(one: Moved) => ({
     ...one,
-    ...(tokens.get(one.token) ?? none),
+    ...(tokens.get(one.token) ?? { symbol: null, decimals: null }),
   });
   return {
     ...simulation,

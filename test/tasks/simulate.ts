@@ -1,7 +1,8 @@
 import { expect } from "chai";
 import { toBeHex } from "ethers";
 
-import { simulate } from "../../tasks/simulate.js";
+import { simulationBlocks } from "../../tasks/output/simulation.js";
+import { simulateToShow } from "../../tasks/simulate.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { hreOnLive, httpNetwork } from "../helpers/hre.js";
 import { NOBODY } from "../helpers/names.js";
@@ -9,7 +10,7 @@ import { startRpcServer } from "../helpers/rpc-server.js";
 import { parseDocument, runTyped } from "../helpers/run-vault-task.js";
 import { VAULT } from "../helpers/scripted-contracts.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
-import { linesOf } from "../helpers/screens.js";
+import { context, linesOf } from "../helpers/screens.js";
 import { itFails, useTasks } from "../helpers/use-tasks.js";
 import { DEV_KEYS } from "../helpers/world.js";
 
@@ -18,23 +19,17 @@ const DECIMALS = "0x313ce567";
 
 // What a simulation finds: test/simulation. What its screen shows: output/simulation.ts.
 describe("vault simulate", () => {
-  const shown = async (
-    node: ScriptedNode,
-    options: Parameters<typeof simulate>[1] = {},
-  ) => {
-    const host = node.host({
-      settings: { accounts: "remote" },
-      projectRoot: import.meta.dirname,
-    });
-    return linesOf((await simulate(host, options)).blocks);
-  };
-
   it("simulate scales a token that moves by its decimals, also if --tokens does not name it", async () => {
     const node = new ScriptedNode();
     node.on("eth_call", async ([call], answer) =>
       fieldsOf(call)["data"] === DECIMALS ? toBeHex(1, 32) : await answer(),
     );
-    const lines = await shown(node);
+    const host = node.host({
+      settings: { accounts: "remote" },
+      projectRoot: import.meta.dirname,
+    });
+    const shown = await simulateToShow(host, {});
+    const lines = linesOf(simulationBlocks(shown, "live", context));
     expect(lines).to.include(`0.5 ${VAULT} · vault contract · vault contract`);
   });
 });
