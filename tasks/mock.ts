@@ -94,17 +94,21 @@ export const succeed = scriptingAction(succeedTask, (args) => {
   };
 });
 
+/** The calls that `mock fail` and `mock succeed` mean. */
 function parseTarget({
   operation,
   pool,
   orderId: orderID,
   from,
-}: Pick<
-  TaskValues<typeof succeedTask>,
-  "operation" | "pool" | "orderId" | "from"
->): Scripted & { readonly target: FailureCondition } {
+}: TaskValues<typeof succeedTask>) {
   const target: FailureCondition = { pool, orderID, from };
   checkTarget({ operation, ...target }, "The options");
+  const text = present([
+    operation,
+    pool !== undefined && `of the ${pool} pool`,
+    orderID !== undefined && `of order ${orderID}`,
+    from !== undefined && `from ${from}`,
+  ]).join(" ");
   return {
     target,
     json: {
@@ -113,13 +117,12 @@ function parseTarget({
       orderID: orderID ?? null,
       from: from ?? null,
     },
-    text: present([
-      operation,
-      pool !== undefined && `of the ${pool} pool`,
-      orderID !== undefined && `of order ${orderID}`,
-      from !== undefined && `from ${from}`,
-    ]).join(" "),
+    text,
   };
+}
+
+interface Level {
+  [key: string]: unknown;
 }
 
 /**
@@ -134,53 +137,42 @@ function parseChanges(
   prefix = "",
 ): { readonly changes: MockOverrides; readonly shown: string } {
   const changes = emptyLevel();
+  const paths: string[] = [];
   const shown = texts.map((typed) => {
-    const [, name, text] = /^([^=]+)=(.*)$/su.exec(typed) ?? [];
-    if (name === undefined || text === undefined) {
+    const [, name, text = ""] = /^([^=]+)=(.*)$/su.exec(typed) ?? [];
+    if (name === undefined) {
       throw invalidArgument(
         describeInput(typed),
         `it is not path=value, as in ${prefix === "" ? "round." : ""}strikePrice=65000e18`,
       );
     }
     const path = (prefix + name).replace(/^orders\.0+(?=[0-9])/u, "orders.");
-    if (!place(changes, path.split("."), parseValue(path, text, now))) {
+    const isWithin = (one: string, other: string): boolean =>
+      `${one}.`.startsWith(`${other}.`);
+    if (paths.some((one) => isWithin(one, path) || isWithin(path, one))) {
       throw invalidArgument(
         describeInput(path),
         "another value of this place is given, too: one would be lost",
       );
     }
+    paths.push(path);
+    const keys = path.split(".");
+    const last = keys.pop() ?? "";
+    let level = changes;
+    for (const key of keys) {
+      // a value there was refused above
+      level = (level[key] ??= emptyLevel()) as Level;
+    }
+    level[last] = parseValue(path, text, now);
     return escapeUntrusted(`${path.slice(prefix.length)} = ${text}`);
   });
   return { changes, shown: shown.join(", ") };
-}
-
-interface Level {
-  [key: string]: unknown;
 }
 
 /** Without a prototype, whose keys somebody could type. */
 function emptyLevel(): Level {
   // Object.create() returns any
   return Object.create(null) as Level;
-}
-
-/** @returns False if the place has a value, or is below one. */
-function place(
-  level: Level,
-  [key = "", ...rest]: readonly string[],
-  value: unknown,
-): boolean {
-  if (!(key in level)) {
-    level[key] = rest.length === 0 ? value : emptyLevel();
-  } else if (rest.length === 0) {
-    return false;
-  }
-  const next = level[key];
-  return rest.length === 0 || (isLevel(next) && place(next, rest, value));
-}
-
-function isLevel(value: unknown): value is Level {
-  return typeof value === "object" && value !== null;
 }
 
 /** Parses an unscaled value; a time may also be a date or a duration. */
