@@ -138,7 +138,7 @@ function oneOf<const Word extends string>(
 /** A scenario of the mocks; their names, since the start loads no mocks. */
 const scenario = parser(
   (all) => all.parseScenario,
-  ": open-round, expired-round, settled-round, full-round, empty-vault, no-liquidity, many-orders, as-deployed or extremes",
+  ": open-round, expired-round, settled-round, full-round, empty-vault, no-liquidity, many-orders or as-deployed",
 );
 
 /** Description and options of a task, as the help shows them. */

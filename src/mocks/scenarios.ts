@@ -1,4 +1,4 @@
-import { MaxUint256 as MAX, ZeroAddress } from "ethers";
+import { ZeroAddress } from "ethers";
 
 import {
   ContractType,
@@ -164,63 +164,15 @@ const zeros: Readonly<Record<WireType, unknown>> = {
   address: ZeroAddress,
 };
 
-const greatest: Readonly<Record<WireType, unknown>> = {
-  uint256: MAX,
-  uint8: 255,
-  bool: true,
-  string: "long ".repeat(400),
-  address: "0xFFfFfFffFFfffFFfFFfFFFFFffFFFffffFfFFFfF",
-};
-
-/** Returns an answer of zeros, or of other values by type. */
 export function zeroAnswer<Name extends ReadOperationName>(
   operation: Name,
-  values = zeros,
 ): OperationResult<Name> {
   // the table of operations makes the type, too
   return answerOf(
     operation,
-    ({ type }) => values[type],
+    ({ type }) => zeros[type],
   ) as OperationResult<Name>;
 }
-
-/** Strings that break careless output, each the `exType` of one order. */
-const oddStrings = [
-  "=1+1",
-  '"quoted", and\r\nbroken\tlines',
-  "\u001b[31mred\u001b[0m\u0007\u0000",
-  "right\u202eto\u2066left",
-  "比特币-🚀",
-];
-
-const extremes = changed(openRound, ({ settlement }) => ({
-  fundingFeeRate: { call: 0n, put: MAX },
-  pools: {
-    public: zeroAnswer("getLPAmountInfo", greatest),
-    private: zeroAnswer("getLPAmountInfo"),
-  },
-  round: {
-    ...zeroAnswer("getLatestRoundInfo"),
-    strikePrice: MAX,
-    APY: MAX,
-    maxVolume: MAX,
-    filledVolume: MAX,
-    endTime: MAX,
-  },
-  orders: new Map([
-    [0n, zeroAnswer("getOrderInfo")],
-    [MAX, zeroAnswer("getOrderInfo", greatest)],
-    ...oddStrings.map((exType, index): [bigint, VaultOrder] => [
-      BigInt(index + 1),
-      { ...someOrder, exType },
-    ]),
-  ]),
-  margins: { baseMarginAmount: MAX, xMarginAmount: 0n },
-  marginBalance: { baseMarginAmount: 0n, xMarginAmount: MAX },
-  volume: MAX,
-  minXMargin: MAX,
-  settlement: { ...settlement, settledPrice: MAX, settledAmount: MAX },
-}));
 
 /** Order ids from 0, with a removed one, in every state of the deployed contracts. */
 const deployedOrders: MockState["orders"] = new Map(
@@ -291,7 +243,6 @@ export const scenarios = {
     settlement: { ...settlement, settledAmount: 1_000n },
   })),
   "as-deployed": asDeployed,
-  extremes,
 } as const satisfies Readonly<Record<string, Scenario>>;
 
 export type ScenarioName = keyof typeof scenarios;

@@ -17,7 +17,7 @@ import { createTestHre } from "../helpers/hre.js";
 import { encodeError, revertOf } from "../helpers/reverts.js";
 import { compileFixture, contractSources } from "../helpers/solc.js";
 
-/** In the order of the Solidity enum `Scenario`, which has no `extremes`. */
+/** In the order of the Solidity enum `Scenario`. */
 const scenarios = [
   ...(["open-round", "expired-round", "settled-round", "full-round"] as const),
   ...(["empty-vault", "no-liquidity", "many-orders"] as const),

@@ -72,7 +72,7 @@ describe("arguments of mocks", () => {
     [{ ...whole, from: "0x12" }, ADDRESS, "from"],
   ];
   const order = generatedOrder(1n);
-  const both = { scenario: "extremes", fixture: "x.json" };
+  const both = { scenario: "open-round", fixture: "x.json" };
   const calls: ReadonlyArray<
     readonly [
       method: string,

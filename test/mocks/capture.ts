@@ -19,6 +19,7 @@ import {
   documentedNode,
 } from "../helpers/documented-node.js";
 import { distinctState } from "../helpers/distinct-state.js";
+import { extremes } from "../helpers/extremes.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { createTestHre } from "../helpers/hre.js";
 import { HASH, NOBODY } from "../helpers/names.js";
@@ -63,10 +64,13 @@ describe("capture() and deployMocks({ fixture })", () => {
   const reasonOf = async (reading: Promise<unknown>): Promise<unknown> =>
     (await expectVaultError(reading, "VAULT_CALL_REVERTED")).details["reason"];
 
-  for (const scenario of keysOf(scenarios)) {
-    it(`a replay of ${scenario} returns what was captured, and is captured the same`, async () => {
+  for (const [scenario, overrides] of [
+    ...keysOf(scenarios).map((name) => [name, {}] as const),
+    ["open-round", extremes] as const,
+  ]) {
+    it(`a replay of ${scenario}${overrides === extremes ? " with extreme values" : ""} returns what was captured, and is captured the same`, async () => {
       const orders = [0n, 1n, 2n, 5n, 1_000n, MAX];
-      const mocks = await vault.deployMocks({ scenario });
+      const mocks = await vault.deployMocks({ scenario, overrides });
       const { fixture, failed } = await capture(mocks.vault, { orders });
       // 1,000 and the greatest id, which use up the gas.
       expect(failed).to.equal(scenario === "as-deployed" ? 2 : 0);

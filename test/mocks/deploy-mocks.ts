@@ -16,6 +16,7 @@ import type { HardhatVault } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { contracts, distinctState } from "../helpers/distinct-state.js";
 import { fieldsOf, listOf } from "../helpers/fields.js";
+import { extremes } from "../helpers/extremes.js";
 import { connectTo, createTestHre } from "../helpers/hre.js";
 import { useAnvil } from "../helpers/anvil.js";
 import { fetchProvider } from "../helpers/fetch-provider.js";
@@ -62,9 +63,8 @@ describe("places of the mocks", () => {
           networks: { low: { type: "edr-simulated", transactionGasCap } },
         });
         const other = await low.network.create("low");
-        const scenario = "extremes";
-        await other.vault.deployMocks({ scenario });
-        await vault.deployMocks({ scenario });
+        await other.vault.deployMocks({ overrides: extremes });
+        await vault.deployMocks({ overrides: extremes });
         const [there, here] = await Promise.all(
           [other.vault, vault].map(async (each) => {
             const { pools, volume } = await each.snapshot();

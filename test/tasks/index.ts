@@ -36,7 +36,7 @@ describe("the help of a task", () => {
     expect(task?.options["scenario"]?.description).to.equal(
       `State of the mocks: ${keysOf(scenarios)
         .join(", ")
-        .replace(/, (?=\w+$)/u, " or ")} (default: open-round)`,
+        .replace(/, (?=[\w-]+$)/u, " or ")} (default: open-round)`,
     );
   });
 });
