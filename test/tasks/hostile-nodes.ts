@@ -96,7 +96,9 @@ describe("secrets and hostile text", () => {
           const text = result.stdout + result.stderr;
           said += text;
           wrong.push(...wrongIn(text, `${run.task} ${JSON.stringify(args)}`));
-          if (result.exitCode !== 0 && run.args["assert"] !== true) {
+          // A development chain has nothing to resume once a settlement is finished.
+          const mayFail = run.args["assert"] ?? run.args["resume"];
+          if (result.exitCode !== 0 && mayFail !== true) {
             failed.push(run.task);
           }
         }
