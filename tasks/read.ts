@@ -16,97 +16,82 @@ import { vaultError } from "../src/errors.js";
 import { asRecord } from "../src/json.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { operationEntry, set, queriesOf } from "../src/protocol/index.js";
-import type { Field, ReadOperationName } from "../src/protocol/index.js";
+import type { Field, Query, ReadOperationName } from "../src/protocol/index.js";
 import { hideInOrder, pinVault, readAction } from "./open-vault.js";
 import { labelledValues, notes, title, toned } from "./output/blocks.js";
-import type { Block } from "./output/blocks.js";
 import { formatValue } from "./output/format-value.js";
-import type { FormatContext } from "./output/format-value.js";
 import { readingsBlock } from "./output/readings.js";
 import { Amount, Time } from "./parsers.js";
 import { readTask } from "./definitions.js";
-
-/** An older block is named, since its time is not the one that counts. */
-const OLD_SECONDS = 60;
 
 export function createReadAction(
   operation: ReadOperationName,
 ): NewTaskActionFunction {
   const { inputs, key, title: name } = operationEntry(operation);
-  return readAction(
-    readTask(operation),
-    async (vault, { block, from, raw, ...rest }) => {
-      const typed: Readonly<Record<string, unknown>> = rest;
-      const values = inputs.map((field) => {
-        const value = typed[field.option ?? field.name];
-        return value instanceof Amount ? inTokensOf(vault, value) : value;
-      });
-      // The clock of the chain is read first only if a time counts from it.
-      const known = values.some((value) => value instanceof Time)
-        ? await pinVault(vault, block)
-        : undefined;
-      const time = known?.envelope.block.timestamp ?? 0;
-      const given = values.map((value) =>
-        value instanceof Time ? value.after(time) : value,
-      );
-      const queries = given.every((value) => value === undefined)
-        ? queriesOf(operation)
-        : [
-            {
-              operation,
-              args: toCallArguments(inputs, given),
-              path: pathOf(key, inputs, given),
-            },
-          ];
-      const context = vault.readContext({ from, blockTag: block });
-      const located = await Promise.all(
-        queries.map(
-          async (query) =>
-            await locate(context, encodeCall(query.operation, query.args)),
-        ),
-      );
-      const {
-        values: results,
-        chainId,
-        block: at,
-      } = known === undefined
-        ? await readAtOneBlock(context, located)
-        : {
-            ...known.envelope,
-            ...(await readAt(context, known.pin, located)),
-          };
-      const envelope = { network: vault.networkName, chainId, block: at };
-      const { chainTime, note } =
-        operation === "getLatestRoundInfo" && context.block === "latest"
-          ? await clockOf(vault, at)
-          : { chainTime: at.timestamp };
-      const shown = results.map((value) => hideInOrder(vault, value));
-      const places: Record<string, unknown> = {};
-      queries.forEach(({ path }, index) => {
-        set(places, path, withIdentity(inputs, given, shown[index]));
-      });
-      return {
-        json: { ...envelope, ...places },
-        blocks: [
-          title(name, envelope),
-          ...argumentBlocks(inputs, given, {
-            ...vault.settings,
-            chainTime,
-            raw,
-          }),
-          readingsBlock(
-            operation,
-            queries.map(({ path: [, variant] }, index) => ({
-              variant,
-              value: shown[index],
-            })),
-            { ...vault.settings, chainTime, raw },
+  return readAction(readTask(operation), async (vault, args) => {
+    const { block: blockTag, from, raw, ...rest } = args;
+    const typed: Readonly<Record<string, unknown>> = rest;
+    const values = inputs.map((field) => typed[field.option ?? field.name]);
+    // The clock of the chain is read first only if a time counts from it.
+    const header = values.some((value) => value instanceof Time)
+      ? await pinVault(vault, blockTag)
+      : undefined;
+    const time = header?.envelope.block.timestamp ?? 0;
+    const given = values.map((value) =>
+      value instanceof Time
+        ? value.after(time)
+        : value instanceof Amount
+          ? inTokensOf(vault, value)
+          : value,
+    );
+    const queries = queriesFor(operation, given);
+    const context = vault.readContext({ from, blockTag });
+    const calls = await Promise.all(
+      queries.map(
+        async (query) =>
+          await locate(context, encodeCall(operation, query.args)),
+      ),
+    );
+    const found =
+      header === undefined
+        ? await readAtOneBlock(context, calls)
+        : { ...header.envelope, ...(await readAt(context, header.pin, calls)) };
+    const { chainId, block } = found;
+    const envelope = { network: vault.networkName, chainId, block };
+    const isNow =
+      operation === "getLatestRoundInfo" && context.block === "latest";
+    const { chainTime, note } = isNow
+      ? await clockOf(vault, block)
+      : { chainTime: block.timestamp };
+    const [first] = given;
+    const isId = inputs[0]?.unit === "none" && typeof first === "bigint";
+    const places: Record<string, unknown> = {};
+    const readings = found.values.map((value, index) => {
+      const shown = hideInOrder(vault, value);
+      const path = queries[index]?.path ?? [key];
+      // The order of a document has its id.
+      const document = isId ? { orderID: first, ...asRecord(shown) } : shown;
+      set(places, path, document);
+      return { variant: path[1], value: shown };
+    });
+    const format = { ...vault.settings, chainTime, raw };
+    return {
+      json: { ...envelope, ...places },
+      blocks: [
+        title(isId ? `${name} ${first}` : name, envelope),
+        // Shows how several arguments were read, such as the time of `+7d`.
+        labelledValues(
+          inputs.map(
+            (field, index) =>
+              inputs.length > 1 &&
+              !raw && [field.label, formatValue(field, given[index], format)],
           ),
-          notes(note !== undefined && toned("warn", note)),
-        ],
-      };
-    },
-  );
+        ),
+        readingsBlock(operation, readings, format),
+        notes(note !== undefined && toned("warn", note)),
+      ],
+    };
+  });
 }
 
 /** @throws VaultError VAULT_TOKEN_DECIMALS_NOT_CONFIGURED */
@@ -120,56 +105,22 @@ function inTokensOf(
   return scaledBy(settings.tokenDecimals);
 }
 
-/** The time that a round's end is counted from, with a note if the newest block is old. */
-async function clockOf(
-  vault: HardhatVault,
-  { timestamp }: BlockInfo,
-): Promise<{ readonly chainTime: number; readonly note?: string }> {
-  const makesOnDemand = maxHeadAge(vault) === undefined;
-  const chainTime = makesOnDemand
-    ? (await getNextBlock(vault.rpc)).next.timestamp
-    : timestamp;
-  const now = makesOnDemand ? chainTime : Math.floor(Date.now() / 1_000);
-  const age = now - timestamp;
-  const source = makesOnDemand
-    ? "the time that the next block would have"
-    : "its time";
-  return {
-    chainTime,
-    ...(age >= OLD_SECONDS && {
-      note: `The newest block is ${age} s old. Times are counted from ${source}.`,
-    }),
-  };
-}
-
-/** One call is of one block by itself; a block that is named is read by its hash. */
-async function readAtOneBlock(
-  context: Context,
-  calls: readonly LocatedCall[],
-): Promise<Omit<Together, "pin">> {
-  const found =
-    context.block === "latest"
-      ? await readInOneCall(context, calls)
-      : undefined;
-  return found ?? (await readTogether(context, calls));
-}
-
-/** Shows how several arguments were read, such as the time of `+7d`. */
-function argumentBlocks(
-  inputs: readonly Field[],
+/** Without arguments, a call for each contract or contract type. */
+function queriesFor(
+  operation: ReadOperationName,
   given: readonly unknown[],
-  context: FormatContext,
-): readonly Block[] {
-  return inputs.length <= 1 || context.raw
-    ? []
-    : [
-        labelledValues(
-          inputs.map((field, index) => [
-            field.label,
-            formatValue(field, given[index], context),
-          ]),
-        ),
-      ];
+): ReadonlyArray<Pick<Query, "args" | "path">> {
+  if (given.every((value) => value === undefined)) {
+    return queriesOf(operation);
+  }
+  const { key, inputs } = operationEntry(operation);
+  const isVariant = inputs[0]?.unit === "contractType";
+  return [
+    {
+      args: toCallArguments(inputs, given),
+      path: isVariant ? [key, String(given[0])] : [key],
+    },
+  ];
 }
 
 /** Several arguments become one object, as `vault.read` takes them. */
@@ -186,26 +137,32 @@ export function toCallArguments(
       ];
 }
 
-/** A single enum argument is part of the path: `fundingFeeRate.call`. */
-function pathOf(
-  key: string,
-  inputs: readonly Field[],
-  given: readonly unknown[],
-): readonly [key: string, variant?: string] {
-  const [only] = inputs;
-  return inputs.length === 1 && only?.unit === "contractType"
-    ? [key, String(given[0])]
-    : [key];
+/** One call is of one block by itself; a block that is named is read by its hash. */
+async function readAtOneBlock(
+  context: Context,
+  calls: readonly LocatedCall[],
+): Promise<Omit<Together, "pin">> {
+  const found =
+    context.block === "latest"
+      ? await readInOneCall(context, calls)
+      : undefined;
+  return found ?? (await readTogether(context, calls));
 }
 
-/** Adds the argument that identifies the value: an order gets its id. */
-function withIdentity(
-  inputs: readonly Field[],
-  given: readonly unknown[],
-  value: unknown,
-): unknown {
-  const [only] = inputs;
-  return inputs.length === 1 && only?.unit === "none"
-    ? { [only.name]: given[0], ...asRecord(value) }
-    : value;
+/** The time that a round's end is counted from, with a note if the newest block is old. */
+async function clockOf(
+  vault: HardhatVault,
+  { timestamp }: BlockInfo,
+): Promise<{ readonly chainTime: number; readonly note?: string }> {
+  // Blocks are made on demand: the newest one's time is not the one that counts.
+  if (maxHeadAge(vault) === undefined) {
+    return { chainTime: (await getNextBlock(vault.rpc)).next.timestamp };
+  }
+  const age = Math.floor(Date.now() / 1_000) - timestamp;
+  return {
+    chainTime: timestamp,
+    ...(age >= 60 && {
+      note: `The newest block is ${age} s old. Times are counted from its time.`,
+    }),
+  };
 }

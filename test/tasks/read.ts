@@ -65,7 +65,7 @@ describe("read tasks", () => {
 
   for (const [typed, maxHeadAge, seconds, isNoted, end] of [
     ["round", false, 59, false, "in 6s"],
-    ["round", false, 60, true, "in 5s"],
+    ["round", false, 60, false, "in 5s"],
     ["round --block 5", false, 60, false, "in 1m 5s"],
     ["round", 300, 59, false, "in 1m 5s"],
     ["round", 300, 60, true, "in 1m 5s"],
