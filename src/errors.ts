@@ -4,7 +4,7 @@ import { escapeUntrusted } from "./escape.js";
 /**
  * `text`: what happened. `fix`: what to do. `{name}`: an argument. `cli`: the fix on
  * the command line, if more than an option's name differs; `{--network}` repeats the
- * options that choose the contracts, `{--timeout}` names it to a task that has it.
+ * options that choose the contracts.
  * `refuses`: the error ends a settlement as `refused`, before anything is sent.
  */
 type Errors = Readonly<
@@ -311,7 +311,7 @@ const errors = {
     VAULT_RPC_TIMEOUT: {
       text: "Network {network} did not answer {method} in time.",
       fix: "Try again, or allow more time: raise networks.{network}.timeout for each request, or the option `timeout` for a whole read.",
-      cli: "Try again, or allow more time: raise networks.{network}.timeout{--timeout}.",
+      cli: "Try again, or allow more time: raise networks.{network}.timeout, or pass --timeout to a task that has it.",
     },
     VAULT_RPC_ERROR: {
       text: "Network {network} refused {method}: {problem}",
@@ -504,7 +504,6 @@ export function textsForCommandLine(
   const given: unknown = Reflect.get(error, brand);
   const shown = {
     "--network": "",
-    "--timeout": " or --timeout",
     ...(typeof given === "object" ? given : {}),
     ...flags,
   };

@@ -1,80 +1,67 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 
-import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
-import { assertInvariant, invalidArgument } from "../src/errors.js";
+import { invalidArgument } from "../src/errors.js";
 import { checkTerms } from "../src/mocks/state.js";
 import type { CalMarginsParameters } from "../src/protocol/index.js";
 import { requireRegularFile } from "../src/files/replace-file.js";
 import { asRecord } from "../src/json.js";
 import { capture } from "../src/mocks/capture.js";
-import type { Capture } from "../src/mocks/capture.js";
 import { escapeUntrusted, toSafeJson } from "../src/escape.js";
 import { captureTask } from "./definitions.js";
-import type { TaskValues } from "./definitions.js";
 import { notes, title, toned } from "./output/blocks.js";
-import { writeToFile } from "./output/destination.js";
+import { requireReplaceable, writeToFile } from "./output/destination.js";
 import { describeCount } from "./output/format-value.js";
 import { hideInOrder, readAction } from "./open-vault.js";
-import type { TaskReport } from "./run-task.js";
-
-export default readAction(captureTask, captureToFile);
 
 const NO_ORDERS =
   "No order was captured: in a replay each order reverts, and says so. --ids 1-50 captures orders 1 to 50.";
 
-async function captureToFile(
-  vault: HardhatVault,
-  {
-    out,
-    ids: orders = [],
-    margins: file,
-    block: blockTag,
-  }: TaskValues<typeof captureTask>,
-): Promise<TaskReport> {
-  const margins = file === undefined ? [] : await readTerms(file);
-  let captured: Capture | undefined;
-  async function* pieces(): AsyncGenerator<string> {
-    captured = await capture(vault, { orders, margins, blockTag });
-    const { fixture } = captured;
-    const recorded: Record<string, unknown> = {};
-    for (const [id, order] of Object.entries(asRecord(fixture["orders"]))) {
-      recorded[id] = hideInOrder(vault, order);
-    }
-    yield `${toSafeJson({ ...fixture, orders: recorded }, 2)}\n`;
-  }
-  await writeToFile(pieces(), out);
-  assertInvariant(captured !== undefined, "nothing was captured");
-  const { fixture, failed } = captured;
-  const failures = `${describeCount(failed, "reading")} failed: a replay fails there, too.`;
-  const envelope = {
-    network: vault.networkName,
-    chainId: fixture.chainId,
-    block: fixture.block,
-  };
-  return {
-    json: {
-      ...envelope,
-      fixture: {
-        file: out,
-        orders: orders.length,
-        margins: captured.margins,
-        failed,
-        ...(orders.length > 0 ? {} : { note: NO_ORDERS }),
+export default readAction(
+  captureTask,
+  async (vault, { out, ids: orders = [], margins: file, block: blockTag }) => {
+    const terms = file === undefined ? [] : await readTerms(file);
+    // Checked first: a mistake should not cost a scan.
+    await requireReplaceable(out);
+    const captured = await capture(vault, { orders, margins: terms, blockTag });
+    const { fixture, margins, failed } = captured;
+    const recorded = Object.entries(asRecord(fixture["orders"])).map(
+      ([id, order]) => [id, hideInOrder(vault, order)] as const,
+    );
+    const shown = { ...fixture, orders: Object.fromEntries(recorded) };
+    await writeToFile(`${toSafeJson(shown, 2)}\n`, out);
+    const { chainId, block } = fixture;
+    const envelope = { network: vault.networkName, chainId, block };
+    // The path that deployMocks() needs: relative to the project's root, with `/`.
+    const { root } = vault.context.config.paths;
+    const replayed = path.relative(root, path.resolve(out));
+    const inTest = JSON.stringify(
+      escapeUntrusted(replayed.replaceAll(path.sep, "/")),
+    );
+    const counted = { file: out, orders: orders.length, margins, failed };
+    const hasNone = orders.length === 0;
+    return {
+      json: {
+        ...envelope,
+        fixture: { ...counted, ...(hasNone && { note: NO_ORDERS }) },
       },
-    },
-    blocks: [
-      title("Vault captured", envelope),
-      notes(
-        `Every reading and ${describeCount(orders.length, "order id")} written to ${escapeUntrusted(out)}.`,
-        orders.length === 0 && NO_ORDERS,
-        `The margins of ${describeCount(captured.margins, "set")} of terms were captured: in a replay, other terms revert. --margins FILE captures more.`,
-        failed > 0 && toned("warn", failures),
-        `Replay it in a test: await connection.vault.deployMocks({ fixture: ${JSON.stringify(escapeUntrusted(fromRoot(vault, out)))} })`,
-      ),
-    ],
-  };
-}
+      blocks: [
+        title("Vault captured", envelope),
+        notes(
+          `Every reading and ${describeCount(orders.length, "order id")} written to ${escapeUntrusted(out)}.`,
+          hasNone && NO_ORDERS,
+          `The margins of ${describeCount(margins, "set")} of terms were captured: in a replay, other terms revert. --margins FILE captures more.`,
+          failed > 0 &&
+            toned(
+              "warn",
+              `${describeCount(failed, "reading")} failed: a replay fails there, too.`,
+            ),
+          `Replay it in a test: await connection.vault.deployMocks({ fixture: ${inTest} })`,
+        ),
+      ],
+    };
+  },
+);
 
 /** Reads the file of `--margins`: a list of the arguments of `calMargins`. */
 async function readTerms(
@@ -97,10 +84,4 @@ async function readTerms(
   return list.map((terms: unknown, index) =>
     checkTerms(terms, `${where}: [${index}]`),
   );
-}
-
-/** The path that `deployMocks()` needs: relative to the project's root, with `/`. */
-function fromRoot(vault: HardhatVault, file: string): string {
-  const { root } = vault.context.config.paths;
-  return path.relative(root, path.resolve(file)).replaceAll(path.sep, "/");
 }

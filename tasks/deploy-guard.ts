@@ -1,7 +1,6 @@
 import { ZeroAddress } from "ethers";
 
 import { invalidArgument, vaultError } from "../src/errors.js";
-import { formatNative } from "../src/protocol/amounts.js";
 import { deployGuard } from "../src/settlement/deploy-guard.js";
 import type { GuardDeployment } from "../src/settlement/deploy-guard.js";
 import { escapeUntrusted } from "../src/escape.js";
@@ -10,8 +9,9 @@ import { deployGuardTask } from "./definitions.js";
 import type { TaskValues } from "./definitions.js";
 import { readEnvelope, writeAction } from "./open-vault.js";
 import { code, labelledValues, notes, title } from "./output/blocks.js";
-import type { Block } from "./output/blocks.js";
+import type { Block, Cell } from "./output/blocks.js";
 import { say } from "./output/render-text.js";
+import { nativeAmount } from "./output/settlement.js";
 import type { TaskReport } from "./run-task.js";
 import type { Terminal } from "./terminal.js";
 
@@ -26,27 +26,23 @@ export async function deploy(
   { ask, err }: Pick<Terminal, "ask" | "err">,
 ): Promise<TaskReport> {
   const network = escapeUntrusted(vault.networkName);
-  const confirm = async (deployment: GuardDeployment): Promise<void> => {
-    await say(err, ...deploymentBlocks(deployment, network));
-    if (yes) {
-      return;
-    }
-    if (ask === undefined) {
-      throw invalidArgument(
-        "--yes",
-        "there is no terminal to ask for confirmation on",
-        "Pass it to deploy without a question. Nothing was sent.",
-      );
-    }
-    if (!(await ask("Deploy this guard now?"))) {
-      throw vaultError("VAULT_NOT_CONFIRMED", {});
-    }
-  };
   const guard = await deployGuard(vault, {
     from,
     settler,
-    confirm,
     isAsked: !yes,
+    confirm: async (deployment) => {
+      await say(err, ...deploymentBlocks(deployment, network));
+      if (!yes && ask === undefined) {
+        throw invalidArgument(
+          "--yes",
+          "there is no terminal to ask for confirmation on",
+          "Pass it to deploy without a question. Nothing was sent.",
+        );
+      }
+      if (!yes && (await ask?.("Deploy this guard now?")) !== true) {
+        throw vaultError("VAULT_NOT_CONFIRMED", {});
+      }
+    },
     onHash: (hash) => {
       void say(err, notes(`Transaction ${hash}`));
     },
@@ -74,26 +70,18 @@ function deploymentBlocks(
   { from, settler, address, chainId, cost, maxCost }: GuardDeployment,
   network: string,
 ): readonly Block[] {
+  const unknown = {
+    text: "not known yet",
+    note: "this chain lacks the CREATE2 deployer",
+  };
   return [
     title("About to deploy a guard"),
     labelledValues([
       ["Network", `${network} (chain id ${chainId})`],
       ["Deployed by", from],
       ["Settler", describeSettler(settler)],
-      [
-        "Address",
-        address ?? {
-          text: "not known yet",
-          note: "this chain lacks the CREATE2 deployer",
-        },
-      ],
-      [
-        "Cost",
-        {
-          text: formatNative(cost),
-          note: `native currency; at most ${formatNative(maxCost)}`,
-        },
-      ],
+      ["Address", address ?? unknown],
+      ["Cost", nativeAmount(cost, maxCost)],
     ]),
     notes(
       settler === ZeroAddress &&
@@ -102,7 +90,7 @@ function deploymentBlocks(
   ];
 }
 
-function describeSettler(settler: string) {
+function describeSettler(settler: string): Cell {
   return settler === ZeroAddress
     ? { text: "anyone", note: "the zero address" }
     : { text: settler, note: "no other account may settle through it" };

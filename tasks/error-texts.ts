@@ -21,27 +21,25 @@ export function inFlags(
   args: TypedOptions,
 ): Pick<VaultError, "code" | "shortMessage" | "fix" | "details"> {
   const { code, details } = error;
-  const names = Object.fromEntries(
-    ["where", "setting"].flatMap((key) => {
-      const name = String(details[key]);
-      const flag = Object.hasOwn(args, name) ? toFlag(name) : otherFlags[name];
-      return flag === undefined ? [] : [[key, flag] as const];
-    }),
-  );
+  const names: Record<string, string> = {};
+  for (const key of ["where", "setting"]) {
+    const name = String(details[key]);
+    const flag = Object.hasOwn(args, name) ? toFlag(name) : otherFlags[name];
+    if (flag !== undefined) {
+      names[key] = flag;
+    }
+  }
+  const tags = { ...names, "--network": repeatFlags(args) };
   return {
     code,
-    ...textsForCommandLine(error, {
-      ...names,
-      ...(Object.hasOwn(args, "timeout") ? {} : { "--timeout": "" }),
-      "--network": repeatFlags(args),
-    }),
+    ...textsForCommandLine(error, tags),
     details: { ...details, ...names },
   };
 }
 
 export function messageForCommandLine(
   error: VaultError,
-  args: TypedOptions = { timeout: undefined },
+  args: TypedOptions = {},
 ): string {
   const { shortMessage, fix } = inFlags(error, args);
   return `${shortMessage} ${fix}`;

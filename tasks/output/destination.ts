@@ -1,6 +1,7 @@
 import path from "node:path";
 
-import { vaultError } from "../../src/errors.js";
+import { invalidArgument } from "../../src/errors.js";
+import type { VaultError } from "../../src/errors.js";
 import { reasonOf } from "../../src/files/project-file.js";
 import {
   replaceFile,
@@ -10,30 +11,30 @@ import { escapeUntrusted } from "../../src/escape.js";
 
 /** Writes the file of `--out`: see {@link replaceFile}. */
 export async function writeToFile(
-  pieces: AsyncIterable<string>,
+  text: string | AsyncIterable<string>,
   file: string,
 ): Promise<void> {
-  const refuse = (error: unknown): never => {
-    throw vaultError(
-      "VAULT_INVALID_ARGUMENT",
-      {
-        where: "--out",
-        // Without the name of the temporary file.
-        problem: escapeUntrusted(
-          `${file} cannot be written (${reasonOf(error)})`,
-        ),
-        remedy: "Name a file in a folder that exists and is writable.",
-      },
-      error,
-    );
-  };
-  // Checked first: a mistake should not cost a scan.
-  await requireRegularFile(file).catch(refuse);
+  await requireReplaceable(file);
+  await replaceFile(file, text).catch((error: unknown) => {
+    throw error instanceof Error && "syscall" in error
+      ? cannotWrite(file, error)
+      : error;
+  });
+}
+
+export async function requireReplaceable(file: string): Promise<void> {
+  await requireRegularFile(file).catch((error: unknown) => {
+    throw cannotWrite(file, error);
+  });
   if (/^\/(?:dev\/(?:fd|std)|proc\/)/u.test(path.resolve(file))) {
     // An open file of this process, which must not be replaced.
-    refuse("it is not a regular file");
+    throw cannotWrite(file, "it is not a regular file");
   }
-  await replaceFile(file, pieces).catch((error: unknown) => {
-    throw error instanceof Error && "syscall" in error ? refuse(error) : error;
-  });
+}
+
+function cannotWrite(file: string, cause: unknown): VaultError {
+  // Without the name of the temporary file.
+  const problem = `${file} cannot be written (${reasonOf(cause)})`;
+  const remedy = "Name a file in a folder that exists and is writable.";
+  return invalidArgument("--out", escapeUntrusted(problem), remedy);
 }
