@@ -11,7 +11,7 @@ import type { LocatedCall, Together } from "../src/client/snapshot.js";
 import type { Context } from "../src/client/reader.js";
 import { getNextBlock } from "../src/rpc/blocks.js";
 import type { BlockInfo } from "../src/rpc/blocks.js";
-import { maxHeadAge } from "../src/settlement/head-age.js";
+import { maxHeadAge } from "../src/settlement/state.js";
 import { vaultError } from "../src/errors.js";
 import { asRecord } from "../src/json.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";

@@ -3,12 +3,11 @@ import { ZeroAddress } from "ethers";
 import type { VaultHost } from "../src/host.js";
 import { invalidArgument, vaultError } from "../src/errors.js";
 import { withTokens } from "./output/simulation.js";
-import { buildSettlement } from "../src/settlement/calldata.js";
-import { toSafeBatch } from "../src/settlement/safe.js";
+import { buildSettlement, toSafeBatch } from "../src/settlement/calldata.js";
 import {
   describeUnfinished,
   findUnfinished,
-} from "../src/settlement/unfinished-settlement.js";
+} from "../src/settlement/next-run.js";
 import { settleAll } from "../src/settlement/settle-all.js";
 import type {
   SettleAllOptions,

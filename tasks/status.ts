@@ -6,7 +6,7 @@ import { requireFixedBlock } from "../src/client/inputs.js";
 import type { ReadOptions } from "../src/client/reader.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { escapeUntrusted } from "../src/escape.js";
-import { describeUnfinished } from "../src/settlement/unfinished-settlement.js";
+import { describeUnfinished } from "../src/settlement/next-run.js";
 import { statusTask } from "./definitions.js";
 import { readAction } from "./open-vault.js";
 import {

@@ -52,7 +52,7 @@ export interface RoundTerms {
    */
   readonly time: number;
   /** The round that was seen before; undefined if this is the first look. */
-  readonly intended?: VaultRound;
+  readonly intended?: VaultRound | undefined;
 }
 
 /** @returns Undefined if the round is to be settled. */

@@ -124,7 +124,10 @@ export class DeploymentAddresses {
     const { rpc, projectRoot } = this;
     const none = `No mocks are recorded for this chain. On a local node, also after its restart, ${this.#command} deploys them.`;
     const names = await listProjectFiles(projectRoot);
-    if (!names.some((name) => name.endsWith(this.#suffix))) {
+    const isThere = names.some(
+      (name) => name.endsWith(this.#suffix) && !name.startsWith("settlement-"),
+    );
+    if (!isThere) {
       return none;
     }
     const chainId = await getChainId(rpc);

@@ -35,15 +35,12 @@ import {
 import type { FoundGuard } from "../guard/call.js";
 import { chooseNextBlock } from "../simulation/next-block.js";
 import { explainRefusal } from "../guard/outcome.js";
-import { findNextRun } from "../settlement/can-be-settled.js";
-import { maxHeadAge } from "../settlement/head-age.js";
+import { findNextRun } from "../settlement/next-run.js";
+import { maxHeadAge } from "../settlement/state.js";
 import { parseFeeLimits } from "../settlement/options.js";
 import { findGas, trySimulation } from "../settlement/propose.js";
 import { resolveSigner } from "../sending/signer.js";
-import {
-  describeUnfinished,
-  findUnfinished,
-} from "../settlement/unfinished-settlement.js";
+import { describeUnfinished, findUnfinished } from "../settlement/next-run.js";
 
 export interface Check {
   readonly name: string;

@@ -1,22 +1,26 @@
-import { ZeroAddress } from "ethers";
+// The transaction of a settlement for another wallet to send, such as a multisig.
 
+import { ZeroAddress, id } from "ethers";
+
+import { noCode } from "../client/codec.js";
 import { invalidArgument } from "../errors.js";
-import type { VaultHost } from "../host.js";
-import type { Block } from "../rpc/blocks.js";
-import { tryCall } from "../rpc/calls.js";
-import { estimateGas } from "../sending/fees.js";
-import { explainRefusal } from "../guard/outcome.js";
 import {
-  isCalledOnly,
-  settlementCall,
   describeKey,
   findGuard,
   findRoute,
+  isCalledOnly,
   namedTokens,
+  settlementCall,
 } from "../guard/call.js";
+import { explainRefusal } from "../guard/outcome.js";
+import type { VaultHost } from "../host.js";
+import { hasCode } from "../rpc/accounts.js";
+import type { Block } from "../rpc/blocks.js";
+import { tryCall } from "../rpc/calls.js";
+import { estimateGas } from "../sending/fees.js";
 import { chooseNextBlock } from "../simulation/next-block.js";
-import { locateVault } from "./observe.js";
-import { refuseLoss, trySimulation } from "./propose.js";
+import { lossInGuard, trySimulation } from "./propose.js";
+import { requireChain } from "./state.js";
 
 /** Transaction of a settlement for another wallet to send. */
 export interface UnsignedSettlement {
@@ -54,48 +58,46 @@ export async function buildSettlement(
   mustHaveEnded = false,
 ): Promise<UnsignedSettlement> {
   const tokens = namedTokens(vault, given);
-  const { rpc } = vault;
+  const { rpc, networkName } = vault;
   const next = await chooseNextBlock(vault);
   const { latest: header } = next;
-  const { chainId } = await locateVault(vault);
+  const contract = await vault.addressOf("vault", "settleAll");
+  const chainId = await vault.chainId();
+  requireChain(vault, chainId);
+  if (!(await hasCode(rpc, contract.address))) {
+    throw noCode("vault", contract, networkName);
+  }
   const guard = await findGuard(vault, header);
+  if (guard === undefined && mustHaveEnded) {
+    throw invalidArgument(
+      "--if-expired",
+      `the plain call of settleAll demands nothing, and network ${networkName} has no guard, whose call would revert before the round's end`,
+      "Set `guard`, or leave it out and send the transaction after the end.",
+    );
+  }
   // Another sender than the guard's own would hide what is forwarded.
   const sender = from ?? guard?.settler ?? ZeroAddress;
-  const route = await findRoute(
-    vault,
-    sender,
-    header,
-    { tokens, mustHaveEnded },
-    Promise.resolve(guard),
-  );
-  if (route.guard === undefined) {
-    if (mustHaveEnded) {
-      throw invalidArgument(
-        "--if-expired",
-        "the plain call of settleAll demands nothing, and network " +
-          `${vault.networkName} has no guard, whose call would revert before the round's end`,
-        "Set `guard`, or leave it out and send the transaction after the end.",
-      );
-    }
-  } else {
+  const terms = { tokens, mustHaveEnded };
+  const route = await findRoute(vault, sender, header, terms);
+  if (route.guard !== undefined) {
     // What it forwards is seen of a settlement that the guard accepts.
     const accepted = { ...route.guard, mustHaveEnded: false };
     const simulated = await trySimulation(vault, sender, next, {
       route: { ...route, guard: accepted },
     });
-    const loss = refuseLoss(vault, route, simulated, tokens !== undefined);
-    if (loss?.error !== undefined) {
-      throw loss.error;
+    const areNamed = tokens !== undefined;
+    const loss = lossInGuard(vault, route, simulated, areNamed);
+    if (loss !== undefined) {
+      throw loss;
     }
   }
-  const isContract = from !== undefined && (await isCalledOnly(rpc, from));
   const call = settlementCall(route);
-  const refused = await tryCall(rpc, call, header.number, header.gasLimit);
+  const reverted = await tryCall(rpc, call, header.number, header.gasLimit);
   const tried =
-    refused !== undefined
-      ? { reverted: refused }
+    reverted !== undefined
+      ? { reverted }
       : from === undefined
-        ? undefined
+        ? { gas: null }
         : await estimateGas(rpc, call, header.number);
   return {
     chainId,
@@ -103,10 +105,10 @@ export async function buildSettlement(
     to: call.to,
     data: call.data,
     sender,
-    isContract,
-    estimatedGas: tried !== undefined && "gas" in tried ? tried.gas : null,
+    isContract: from !== undefined && (await isCalledOnly(rpc, from)),
+    estimatedGas: "gas" in tried ? tried.gas : null,
     refusal:
-      tried !== undefined && "reverted" in tried
+      "reverted" in tried
         ? (await explainRefusal(vault, tried.reverted, route)).reason
         : null,
     settles:
@@ -114,4 +116,61 @@ export async function buildSettlement(
         ? "the round that is current when it is executed"
         : `${describeKey(route.guard.round)}, and no other, through the guard ${call.to}`,
   };
+}
+
+/** File that Safe's Transaction Builder imports. */
+export interface SafeBatch extends Readonly<Record<string, unknown>> {
+  readonly meta: Readonly<Record<string, string>>;
+}
+
+export function toSafeBatch({
+  to,
+  data,
+  chainId,
+  header,
+  settles,
+}: UnsignedSettlement): SafeBatch {
+  const batch: SafeBatch = {
+    version: "1.0",
+    chainId: String(chainId),
+    // Unix milliseconds.
+    createdAt: header.timestamp * 1000,
+    meta: {
+      name: "settleAll",
+      description: `Settles ${settles}`,
+      txBuilderVersion: "1.18.0",
+      createdFromSafeAddress: "",
+      createdFromOwnerAddress: "",
+    },
+    transactions: [
+      {
+        to,
+        value: "0",
+        data,
+        contractMethod: null,
+        contractInputsValues: null,
+      },
+    ],
+  };
+  // If the checksum differs, Safe warns of a changed file.
+  return { ...batch, meta: { ...batch.meta, checksum: safeChecksum(batch) } };
+}
+
+/** Hashes the batch as Safe does: keys sorted and before their values, the name as null. */
+export function safeChecksum(batch: SafeBatch): string {
+  return id(serialise({ ...batch, meta: { ...batch.meta, name: null } }));
+}
+
+function serialise(value: unknown): string {
+  if (Array.isArray(value)) {
+    return `[${value.map(serialise).join(",")}]`;
+  }
+  if (typeof value !== "object" || value === null) {
+    return JSON.stringify(value);
+  }
+  const entries = Object.entries(value).sort(([one], [other]) =>
+    one < other ? -1 : 1,
+  );
+  const keys = JSON.stringify(entries.map(([key]) => key));
+  return `{${keys}${entries.map(([, inner]) => `${serialise(inner)},`).join("")}}`;
 }

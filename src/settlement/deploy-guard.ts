@@ -23,7 +23,7 @@ import {
   requireFeeLimit,
   resolveFees,
 } from "../sending/fees.js";
-import { requireChain } from "./observe.js";
+import { requireChain } from "./state.js";
 import { Following } from "../sending/follow.js";
 import { findFreeNonce, resolveSigner } from "../sending/signer.js";
 import { TimeLimit } from "../sending/time-limit.js";

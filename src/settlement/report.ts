@@ -2,6 +2,7 @@
 
 import { ZeroAddress, concat, zeroPadValue } from "ethers";
 
+import { isFailedReading } from "../client/failed-reading.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
 import { VaultError, fallbackTo } from "../errors.js";
 import type { SettlementRoute } from "../guard/call.js";
@@ -208,20 +209,25 @@ async function readAround(
       .pinnedTo(at)
       .getLatestRoundInfo({ blockTag: at.number })
       .catch(unlessGone);
+  const readingsAt = async (at: PinnedBlock) =>
+    await vault
+      .pinnedTo(at)
+      .snapshot({ blockTag: at.number })
+      .catch(unlessGone);
   const read = async (): Promise<Around> => {
     const { block, parent } = await getWithParent(vault.rpc, pin);
-    const here = vault.pinnedTo(block);
     const [before, after, readings] = await readOnBranch(
       vault.rpc,
       pin,
-      async () =>
-        await Promise.all([
-          roundAt(parent),
-          roundAt(block),
-          wantsReadings
-            ? here.snapshot({ blockTag: number }).catch(unlessGone)
-            : undefined,
-        ]),
+      async () => {
+        const all = wantsReadings ? await readingsAt(block) : undefined;
+        const round = isFailedReading(all?.round) ? undefined : all?.round;
+        return [
+          await roundAt(parent),
+          round ?? (await roundAt(block)),
+          all,
+        ] as const;
+      },
     );
     if (after !== undefined) {
       const { timestamp } = block;
@@ -229,7 +235,7 @@ async function readAround(
     }
     const newest = await vault.block();
     const round = await vault.getLatestRoundInfo();
-    await here.requirePin();
+    await vault.pinnedTo(pin).requirePin();
     if (newest.number < number) {
       return {};
     }

@@ -2,26 +2,13 @@ import { isHexString } from "ethers";
 
 import { refusesSettlement } from "../errors.js";
 import type { VaultError } from "../errors.js";
-import type { VaultHost } from "../host.js";
-import type { Address, VaultRound } from "../protocol/index.js";
-import { describeRound, isSameRound } from "../protocol/round.js";
-import type { BlockInfo } from "../rpc/blocks.js";
 import { refusedBy } from "../guard/outcome.js";
 import type { Stopped } from "../guard/outcome.js";
+import type { VaultHost } from "../host.js";
+import type { Address, Hex, VaultRound } from "../protocol/index.js";
+import type { BlockInfo } from "../rpc/blocks.js";
 import type { Simulation } from "../simulation/types.js";
-import type { JournalEntry } from "../sending/journal.js";
 import type { Settlement } from "./types.js";
-
-/** @throws The same error, if it does not refuse a settlement. */
-export function refusalOf(thrown: unknown): Stopped {
-  if (!refusesSettlement(thrown)) {
-    throw thrown;
-  }
-  // A detail of VAULT_SETTLEMENT_UNFINISHED.
-  const { transaction } = thrown.details;
-  const hash = isHexString(transaction, 32) ? transaction : undefined;
-  return { ...refusedBy(thrown), hash };
-}
 
 /** Settlement with its chain, as the plugin and the tasks take it. */
 export interface SettlementResult {
@@ -36,45 +23,49 @@ export interface SettlementResult {
   readonly openReason?: string | undefined;
 }
 
-/** What is known before a settlement is sent; each value only from its step on. */
-export interface Known extends Partial<
-  Pick<SettlementResult, "block" | "chainId">
-> {
-  readonly round?: VaultRound | undefined;
-  readonly guard?: Address | undefined;
-  readonly preview?: Simulation | null | undefined;
+/** What is known of a settlement before it is sent; each value only from its step on. */
+export interface Known {
+  chainId?: number;
+  block?: BlockInfo;
+  round?: VaultRound;
+  guard?: Address | undefined;
+  preview?: Simulation | null;
+  /** Of a transaction that an earlier run sent. */
+  hash?: Hex | undefined;
 }
 
-/** A step of a settlement that goes on, and what is known then. */
-export interface Next {
-  readonly kind: "next";
-  readonly known: Known;
-}
-
-/** A step that ends the settlement before anything was sent. */
-export interface Stop {
-  readonly kind: "stop";
-  readonly known: Known;
-  readonly why: Stopped;
-}
-
-export function stop(known: Known, why: Stopped): Stop {
-  return { kind: "stop", known, why };
+/** Thrown by a step that ends a settlement before anything is sent, and by no other code. */
+export class Stop extends Error {
+  constructor(public readonly why: Stopped) {
+    super(why.reason);
+  }
 }
 
 /**
- * Takes a step. An error with `refuses` in errors.ts stops the settlement; others are
- * thrown: nothing has left yet.
+ * Describes a settlement that a step ended before anything was sent.
+ *
+ * @param thrown A {@link Stop}, or an error with `refuses` in errors.ts.
+ * @throws The same error, if it is another one.
  */
-export async function orStop<Taken extends Next>(
+export async function stopped(
+  vault: VaultHost,
   known: Known,
-  take: () => Promise<Stop | Taken>,
-): Promise<Stop | Taken> {
-  try {
-    return await take();
-  } catch (error) {
-    return stop(known, refusalOf(error));
+  thrown: unknown,
+): Promise<SettlementResult> {
+  if (!(thrown instanceof Stop) && !refusesSettlement(thrown)) {
+    throw thrown;
   }
+  const why = thrown instanceof Stop ? thrown.why : refusedBy(thrown);
+  // A detail of VAULT_SETTLEMENT_UNFINISHED.
+  const { transaction } = why.error?.details ?? {};
+  const hash = isHexString(transaction, 32) ? transaction : known.hash;
+  return {
+    settlement: toSettlement({ ...why, hash }, known),
+    isFinal: true,
+    chainId: known.chainId ?? (await vault.chainId()),
+    block: known.block,
+    refusal: why.error,
+  };
 }
 
 /** The known values of a settlement's end; the others are null. */
@@ -84,18 +75,19 @@ export type KnownValues = Pick<Settlement, "status"> & {
 
 export function toSettlement(
   { status, differences = null, ...known }: KnownValues,
-  { round, guard, preview = null }: Known,
+  {
+    round,
+    guard,
+    preview = null,
+  }: Readonly<Pick<Known, "guard" | "preview" | "round">>,
 ): Settlement {
+  const { hash = null } = known;
   return {
     status,
     code: known.code ?? null,
     reason: known.reason ?? null,
-    hash: known.hash ?? null,
-    hashes:
-      known.hashes ??
-      (typeof known.hash === "string" && status !== "nothing-to-do"
-        ? [known.hash]
-        : []),
+    hash,
+    hashes: known.hashes ?? (hash === null ? [] : [hash]),
     guard: guard ?? null,
     blockNumber: known.blockNumber ?? null,
     gasUsed: known.gasUsed ?? null,
@@ -104,41 +96,5 @@ export function toSettlement(
     after: known.after ?? null,
     preview: preview === null ? null : { ...preview, differences },
     differences: preview === null ? null : differences,
-  };
-}
-
-/** Describes a settlement that was finished earlier, and the current round. */
-export function describeFinished(
-  { round, mined, guard }: JournalEntry,
-  current: VaultRound,
-): Settlement {
-  const end =
-    mined === undefined
-      ? "without a transaction that was mined"
-      : `${mined.status} in block ${mined.blockNumber}`;
-  const now = isSameRound(round, current)
-    ? "It is the current round still"
-    : `The current round is ${describeRound(current)}`;
-  const settled = current.settled ? "settled" : "not settled";
-  const known = {
-    status: "nothing-to-do",
-    reason: `The settlement of ${describeRound(round)} is finished: ${end}. ${now}, ${settled}.`,
-    hash: mined?.hash,
-    blockNumber: mined?.blockNumber,
-  } as const;
-  return toSettlement(known, { round, guard });
-}
-
-/** Result of a settlement that sent nothing. */
-export async function stopped(
-  vault: VaultHost,
-  { known, why }: Stop,
-): Promise<SettlementResult> {
-  return {
-    settlement: toSettlement(why, known),
-    isFinal: true,
-    chainId: known.chainId ?? (await vault.chainId()),
-    block: known.block,
-    refusal: why.error,
   };
 }

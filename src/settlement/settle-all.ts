@@ -1,45 +1,31 @@
 import { withAddress } from "../client/inputs.js";
 import { vaultError } from "../errors.js";
+import { findRoute, settlementCall } from "../guard/call.js";
 import type { VaultHost } from "../host.js";
-import type { Hex } from "../protocol/index.js";
-import { describeRound } from "../protocol/round.js";
+import type { VaultRound } from "../protocol/index.js";
+import { describeRound, isSameRound } from "../protocol/round.js";
 import { noRetries } from "../rpc/retry.js";
-import { chooseNextBlock } from "../simulation/next-block.js";
-import type { ChosenNextBlock } from "../simulation/next-block.js";
-import { obstacleIn, refusedBy } from "../guard/outcome.js";
-import type { Stopped } from "../guard/outcome.js";
-import { settlementCall } from "../guard/call.js";
-import { agree } from "./agree.js";
-import type { Agreement } from "./agree.js";
-import { roundChecker } from "./check-round.js";
 import { Following } from "../sending/follow.js";
 import type { Job } from "../sending/follow.js";
-import { endTime, staleAge, staleHead } from "./head-age.js";
-import { Journal, askChainKind } from "../sending/journal.js";
-import type { ChainKind, JournalEntry } from "../sending/journal.js";
-import { observe } from "./observe.js";
-import type { Observation } from "./observe.js";
-import { defaultConfirmations, parseOptions } from "./options.js";
-import type { ParsedOptions } from "./options.js";
-import { prepare } from "./prepare.js";
-import type { Prepared } from "./prepare.js";
-import { report } from "./report.js";
-import type { Ended } from "./report.js";
-import { propose } from "./propose.js";
-import type { Proposal } from "./propose.js";
+import { Journal } from "../sending/journal.js";
+import type { JournalEntry } from "../sending/journal.js";
 import { requireReplaceable, signReplacement } from "../sending/replace.js";
-import {
-  describeFinished,
-  orStop,
-  refusalOf,
-  stop,
-  stopped,
-} from "./result.js";
-import type { Known, Next, SettlementResult, Stop } from "./result.js";
-import { findFreeNonce } from "../sending/signer.js";
-import { inTurn } from "../sending/turns.js";
+import { findFreeNonce, resolveSigner } from "../sending/signer.js";
+import type { Signer } from "../sending/signer.js";
 import { TimeLimit } from "../sending/time-limit.js";
 import { describeProblem, newestOf, sign } from "../sending/transaction.js";
+import { inTurn } from "../sending/turns.js";
+import { agree } from "./agree.js";
+import type { Agreement } from "./agree.js";
+import { defaultConfirmations, parseOptions } from "./options.js";
+import type { ParsedOptions } from "./options.js";
+import { propose } from "./propose.js";
+import type { Proposal } from "./propose.js";
+import { report } from "./report.js";
+import type { Ended } from "./report.js";
+import { Stop, stopped, toSettlement } from "./result.js";
+import type { Known, SettlementResult } from "./result.js";
+import { findObstacle, observe, readCurrent, roundChecker } from "./state.js";
 import type { SettleAllOptions, Settlement } from "./types.js";
 
 /** As in Hardhat Ignition. */
@@ -59,172 +45,89 @@ export async function settleAll(
   if (options.assertOnly === true) {
     return await assertSettled(vault, options);
   }
-  // prepare() refuses if the journal has an earlier settlement. With resumeFirst
-  // that one is resumed, and then the rest is settled.
-  const first = await settleNext(vault, options);
-  if (
-    options.resumeFirst !== true ||
-    first.settlement.code !== "VAULT_SETTLEMENT_UNFINISHED"
-  ) {
-    return first;
-  }
-  const resumed = await resume(vault, options);
-  if (!resumed.isFinal) {
-    return resumed;
-  }
-  options.emit({ type: "resumed", settlement: resumed.settlement });
-  const notBegun = (problem: string): void => {
-    const message = `the next settlement was not begun: ${problem}`;
-    options.emit({ type: "trouble", message });
+  const first = await settle(vault, options);
+  return options.resumeFirst === true &&
+    first.settlement.code === "VAULT_SETTLEMENT_UNFINISHED"
+    ? await resumeAndSettle(vault, options)
+    : first;
+}
+
+/** A new settlement, step by step. Each may stop it until the journal is written. */
+async function settle(
+  vault: VaultHost,
+  options: ParsedOptions,
+): Promise<SettlementResult> {
+  const { rpc, connection } = vault;
+  const known: Known = {};
+  const settleInTurn = async (signer: Signer): Promise<SettlementResult> => {
+    const now = await readCurrent(vault);
+    const { chainId, contract, block, round } = now;
+    Object.assign(known, { chainId, block, round });
+    const journal = await Journal.of(vault, chainId, contract.address);
+    await journal.refuseUnfinished();
+    const route = await findRoute(vault, signer.address, "latest", {
+      round,
+      mustHaveEnded: options.ifExpired,
+      mustSettle: !options.partial,
+      tokens: options.tokens ?? [],
+    });
+    known.guard = route.guard?.address;
+    // Only now, so that a wrong key or guard fails every run of a keeper.
+    const obstacle = await findObstacle(vault, now, options.ifExpired);
+    if (obstacle !== undefined) {
+      throw new Stop(obstacle);
+    }
+    await heedRevert(vault, journal, round, options);
+    const proposal = await propose(vault, { signer, route, now }, options);
+    known.preview = proposal.preflight.preview;
+    const agreed = await agree(vault, proposal, options);
+    known.preview = agreed.preflight.preview;
+    await journal.requireSameChainKind(vault);
+    const entry = await makeEntry(vault, proposal, agreed, options);
+    // Refuses if another process began one before the user confirmed.
+    await journal.begin(entry);
+    // An age is shown only of a block that is too old, and a person agreed to it.
+    const acceptsOldHead = agreed.preflight.headAge !== null;
+    return await follow(
+      vault,
+      journal,
+      { entry, known, acceptsOldHead },
+      options,
+    );
   };
-  // The settlement of the result is the one that was paid for, or that was sent last.
-  const isPaid = resumed.settlement.blockNumber !== null;
   try {
-    const next = await settleNext(vault, options);
-    const { status, hash, reason } = next.settlement;
-    if (hash !== null || !isPaid) {
-      return next;
-    }
-    if (status !== "nothing-to-do") {
-      notBegun(reason ?? status);
-    }
-    return resumed;
+    const signer = await resolveSigner(
+      rpc,
+      connection.networkConfig,
+      options.from,
+    );
+    return await inTurn(
+      rpc,
+      signer.address,
+      async () => await settleInTurn(signer),
+    );
   } catch (error) {
-    if (resumed.settlement.hash === null) {
-      throw error;
-    }
-    // The result of a transaction that was sent is not lost by a later failure.
-    notBegun(describeProblem(error));
-    return resumed;
+    return await stopped(vault, known, error);
   }
 }
 
-/** Refuses if there is a round to settle; sends nothing. */
+/** Refuses if there is a round to settle; needs no account, and sends nothing. */
 async function assertSettled(
   vault: VaultHost,
-  options: ParsedOptions,
-): Promise<SettlementResult> {
-  const seen = await seeRound(vault);
-  if (seen.kind === "stop") {
-    return await stopped(vault, seen);
-  }
-  const { known, observation } = seen;
-  const details = { round: describeRound(observation.round) };
-  const why =
-    (await findObstacle(vault, seen, options)) ??
-    refusalOf(vaultError("VAULT_SETTLEMENT_NEEDED", details));
-  return await stopped(vault, stop(known, why));
-}
-
-async function settleNext(
-  vault: VaultHost,
-  options: ParsedOptions,
-): Promise<SettlementResult> {
-  const first = await getReady(vault, options);
-  if (first.kind === "stop") {
-    return await stopped(vault, first);
-  }
-  return await inTurn(vault.rpc, first.signer.address, async (hasWaited) => {
-    const ready = hasWaited ? await getReady(vault, options) : first;
-    const begun =
-      ready.kind === "stop" ? ready : await begin(vault, ready, options);
-    return begun.kind === "stop"
-      ? await stopped(vault, begun)
-      : await follow(vault, begun, options);
-  });
-}
-
-/**
- * Proposes a settlement, asks, signs and writes the journal. Each step stops it, before
- * anything has left, or hands on what the next one needs.
- */
-async function begin(
-  vault: VaultHost,
-  ready: Ready,
-  options: ParsedOptions,
-): Promise<Followed | Stop> {
-  const { signer, next, observation, route } = ready;
-  const proposed = await withPreview(
-    ready.known,
-    async () => await propose(vault, signer, next, observation, route, options),
-  );
-  if (proposed.kind === "stop") {
-    return proposed;
-  }
-  const agreed = await withPreview(
-    proposed.known,
-    async () => await agree(vault, signer, proposed.found, options),
-  );
-  return agreed.kind === "stop"
-    ? agreed
-    : await signAndBegin(vault, ready, agreed, options);
-}
-
-interface Seen extends Next {
-  readonly next: ChosenNextBlock;
-  /** The time by which the round has ended or not, Unix seconds. */
-  readonly time: number;
-  readonly observation: Observation;
-  readonly chainKind: ChainKind;
-}
-
-/** Reads the round, and of which kind the chain is now. */
-async function seeRound(vault: VaultHost): Promise<Seen | Stop> {
-  return await orStop({}, async () => {
-    const next = await chooseNextBlock(vault);
-    const { latest } = next;
-    const [observation, chainKind] = await Promise.all([
-      observe(vault.pinnedTo(latest), latest.number),
-      askChainKind(vault),
-    ]);
-    const time = await endTime(vault, latest, next);
-    const { chainId, block, round } = observation;
-    const known = { chainId, block, round };
-    return { kind: "next", known, next, time, observation, chainKind };
-  });
-}
-
-/**
- * Finds out if there is nothing to do. A node that is behind cannot tell: its round may have
- * ended, or another one may have begun.
- */
-async function findObstacle(
-  vault: VaultHost,
-  { time, observation: { block, round } }: Seen,
   { ifExpired }: ParsedOptions,
-): Promise<Stopped | undefined> {
-  const obstacle = obstacleIn(round, { ifExpired, time });
-  const age = obstacle === undefined ? undefined : await staleAge(vault, block);
-  return age === undefined
-    ? obstacle
-    : refusedBy(staleHead(vault, block.number, age));
-}
-
-type Ready = Prepared & Seen;
-
-/**
- * Reads the round, finds account, journal and guard, and stops if there is nothing to do. In
- * this order, so that a wrong key or guard fails every run of a keeper.
- */
-async function getReady(
-  vault: VaultHost,
-  options: ParsedOptions,
-): Promise<Ready | Stop> {
-  const seen = await seeRound(vault);
-  if (seen.kind === "stop") {
-    return seen;
+): Promise<SettlementResult> {
+  const known: Known = {};
+  try {
+    const now = await readCurrent(vault);
+    const { chainId, block, round } = now;
+    Object.assign(known, { chainId, block, round });
+    const obstacle = await findObstacle(vault, now, ifExpired);
+    throw obstacle === undefined
+      ? vaultError("VAULT_SETTLEMENT_NEEDED", { round: describeRound(round) })
+      : new Stop(obstacle);
+  } catch (error) {
+    return await stopped(vault, known, error);
   }
-  return await orStop(seen.known, async () => {
-    const prepared = await prepare(vault, seen, options);
-    const guard = prepared.route.guard?.address;
-    const known = { ...seen.known, guard };
-    const nothing = await findObstacle(vault, seen, options);
-    if (nothing !== undefined) {
-      return stop(known, nothing);
-    }
-    await heedRevert(vault, prepared.journal, seen.observation, options);
-    return { ...seen, ...prepared, known };
-  });
 }
 
 /**
@@ -234,7 +137,7 @@ async function getReady(
 async function heedRevert(
   { networkName: network }: VaultHost,
   journal: Journal,
-  { round }: Observation,
+  round: VaultRound,
   { confirm, retryReverted, emit }: ParsedOptions,
 ): Promise<void> {
   const reverted = await journal.findReverted(round);
@@ -249,79 +152,31 @@ async function heedRevert(
   emit({ type: "trouble", message: error.shortMessage });
 }
 
-/**
- * Proposes the settlement, or agrees on it: shows the proposal and asks; unattended, it
- * refuses what a person would have to see. The preview of what is found is known from then on.
- */
-async function withPreview<Found extends Pick<Proposal, "preflight">>(
-  known: Known,
-  find: () => Promise<Found | Stopped>,
-): Promise<Stop | (Next & { readonly found: Found })> {
-  return await orStop(known, async () => {
-    const found = await find();
-    if (!("preflight" in found)) {
-      return stop(known, found);
-    }
-    const { preview } = found.preflight;
-    return { kind: "next", known: { ...known, preview }, found };
-  });
-}
-
-/** The account's free nonce, on a chain of the same kind as before. */
-async function nonceToSignWith(
-  vault: VaultHost,
-  { signer, journal, observation }: Ready,
-): Promise<number> {
-  const [nonce] = await Promise.all([
-    findFreeNonce(vault.rpc, signer, observation.block.number),
-    journal.requireSameChainKind(vault),
-  ]);
-  return nonce;
-}
-
-interface Followed extends Next {
-  readonly journal: Journal;
-  readonly entry: JournalEntry;
-  /** True if another process may have sent a transaction of it. */
-  readonly isResumed: boolean;
-  readonly acceptsOldHead?: boolean;
-}
-
-/** Signs the transaction, and writes it to the journal before anything is sent. */
-async function signAndBegin(
-  vault: VaultHost,
-  ready: Ready,
-  { known, found: agreement }: Next & { readonly found: Agreement },
+/** Signs the transaction, and makes what is written to the journal before it is sent. */
+async function makeEntry(
+  { rpc }: VaultHost,
+  { signer, route, now }: Pick<Proposal, "now" | "route" | "signer">,
+  { gas, price }: Agreement,
   { limits }: ParsedOptions,
-): Promise<Followed | Stop> {
-  const { signer, journal, observation } = ready;
-  return await orStop(known, async () => {
-    const { chainId, block, round } = observation;
-    const { gas, price, preflight, route } = agreement;
-    const nonce = await nonceToSignWith(vault, ready);
-    // In process Hardhat fills in the fees, which are free, unless there is a limit.
-    const fees =
-      signer.kind === "in-process" && limits.maxFeePerGas === undefined
-        ? undefined
-        : price.fees;
-    const call = { ...settlementCall(route), chainId, nonce, gas, fees };
-    const transaction = await sign(vault.rpc, signer, call);
-    const preparedAt = Date.now();
-    const guard = route.guard?.address;
-    const entry: JournalEntry = {
-      since: Math.floor(preparedAt / 1_000),
-      sentAfterBlock: block.number,
-      round,
-      transactions: [{ ...transaction, kind: "settlement", preparedAt }],
-      ...(guard !== undefined && { guard }),
-    };
-    // Refuses if another process began one before the user confirmed.
-    await journal.begin(entry);
-    // An age is shown only of a block that is too old, and a person agreed to it.
-    const acceptsOldHead = preflight.headAge !== null;
-    const isResumed = false;
-    return { kind: "next", known, journal, entry, acceptsOldHead, isResumed };
-  });
+): Promise<JournalEntry> {
+  const { chainId, block, round } = now;
+  const nonce = await findFreeNonce(rpc, signer, block.number);
+  // In process Hardhat fills in the fees, which are free, unless there is a limit.
+  const fees =
+    signer.kind === "in-process" && limits.maxFeePerGas === undefined
+      ? undefined
+      : price.fees;
+  const call = { ...settlementCall(route), chainId, nonce, gas, fees };
+  const transaction = await sign(rpc, signer, call);
+  const preparedAt = Date.now();
+  const guard = route.guard?.address;
+  return {
+    since: Math.floor(preparedAt / 1_000),
+    sentAfterBlock: block.number,
+    round,
+    transactions: [{ ...transaction, kind: "settlement", preparedAt }],
+    ...(guard !== undefined && { guard }),
+  };
 }
 
 /** Follows the transaction of an earlier process, or replaces it. */
@@ -329,48 +184,109 @@ async function resume(
   vault: VaultHost,
   options: ParsedOptions,
 ): Promise<SettlementResult> {
-  let known: Known = {};
-  let knownHash: Hex | undefined;
+  const known: Known = {};
   try {
     const { chainId, contract, block, round } = await observe(vault, "latest");
-    known = { chainId, block };
+    Object.assign(known, { chainId, block });
     const journal = await Journal.of(vault, chainId, contract.address);
     const unfinished = await journal.read();
-    if (unfinished !== undefined) {
-      const entry = { ...unfinished, resumed: true } as const;
-      const newest = newestOf(entry);
-      knownHash = newest.hash;
-      if (options.replacement !== undefined) {
-        await requireReplaceable(vault, newest);
+    if (unfinished === undefined) {
+      const last = await journal.readFinished();
+      if (last !== undefined) {
+        const settlement = describeFinished(last, round);
+        return { settlement, isFinal: true, chainId, block };
       }
-      if (!(await journal.update(entry))) {
-        // The process that began it, or another one, has just finished it.
-        return await resume(vault, options);
-      }
-      const { hash = null, nonce } = newest;
-      options.emit({ type: "resuming", hash, nonce });
-      const followed = { journal, entry, known, isResumed: true };
-      return await inTurn(
-        vault.rpc,
-        newest.from,
-        async () => await follow(vault, { kind: "next", ...followed }, options),
-      );
-    }
-    const last = await journal.readFinished();
-    if (last === undefined) {
       throw vaultError("VAULT_NOTHING_TO_RESUME", {
         vault: contract.address,
         network: vault.networkName,
         file: journal.isKept ? journal.file : "in process there is no journal",
       });
     }
-    const settlement = describeFinished(last, round);
-    return { settlement, isFinal: true, chainId, block };
+    const entry = { ...unfinished, resumed: true } as const;
+    const newest = newestOf(entry);
+    known.hash = newest.hash;
+    if (options.replacement !== undefined) {
+      await requireReplaceable(vault, newest);
+    }
+    if (!(await journal.update(entry))) {
+      // The process that began it, or another one, has just finished it.
+      return await resume(vault, options);
+    }
+    const { hash = null, nonce } = newest;
+    options.emit({ type: "resuming", hash, nonce });
+    return await inTurn(
+      vault.rpc,
+      newest.from,
+      async () => await follow(vault, journal, { entry, known }, options),
+    );
   } catch (error) {
-    const refusal = refusalOf(error);
-    const hash = refusal.hash ?? knownHash;
-    return await stopped(vault, stop(known, { ...refusal, hash }));
+    return await stopped(vault, known, error);
   }
+}
+
+/** Describes a settlement that was finished earlier, and the current round. */
+function describeFinished(
+  { round, mined, guard }: JournalEntry,
+  current: VaultRound,
+): Settlement {
+  const end =
+    mined === undefined
+      ? "without a transaction that was mined"
+      : `${mined.status} in block ${mined.blockNumber}`;
+  const now = isSameRound(round, current)
+    ? "It is the current round still"
+    : `The current round is ${describeRound(current)}`;
+  const settled = current.settled ? "settled" : "not settled";
+  return toSettlement(
+    {
+      ...mined,
+      status: "nothing-to-do",
+      reason: `The settlement of ${describeRound(round)} is finished: ${end}. ${now}, ${settled}.`,
+      hashes: [],
+    },
+    { round, guard },
+  );
+}
+
+/** Finishes the settlement in the journal, and begins the next one. */
+async function resumeAndSettle(
+  vault: VaultHost,
+  options: ParsedOptions,
+): Promise<SettlementResult> {
+  const resumed = await resume(vault, options);
+  if (!resumed.isFinal) {
+    return resumed;
+  }
+  options.emit({ type: "resumed", settlement: resumed.settlement });
+  const notBegun = (problem: string): SettlementResult => {
+    const message = `the next settlement was not begun: ${problem}`;
+    options.emit({ type: "trouble", message });
+    return resumed;
+  };
+  // The settlement of the result is the one that was paid for, or that was sent last.
+  const { hash, blockNumber } = resumed.settlement;
+  try {
+    const next = await settle(vault, options);
+    const { status, reason } = next.settlement;
+    if (next.settlement.hash !== null || blockNumber === null) {
+      return next;
+    }
+    return status === "nothing-to-do" ? resumed : notBegun(reason ?? status);
+  } catch (error) {
+    if (hash === null) {
+      throw error;
+    }
+    // The result of a transaction that was sent is not lost by a later failure.
+    return notBegun(describeProblem(error));
+  }
+}
+
+/** What was sent, or is to be, and what was known before. */
+interface Followed {
+  readonly entry: JournalEntry;
+  readonly known: Known;
+  /** True if a person agreed to settle on an old block. */
+  readonly acceptsOldHead?: boolean;
 }
 
 /**
@@ -388,7 +304,8 @@ async function resume(
  */
 async function follow(
   vault: VaultHost,
-  { known, journal, entry, isResumed, acceptsOldHead }: Followed,
+  journal: Journal,
+  { entry, known, acceptsOldHead = false }: Followed,
   options: ParsedOptions,
 ): Promise<SettlementResult> {
   const { replacement, timeoutMs } = options;
@@ -402,11 +319,16 @@ async function follow(
     ...options,
     rpc: reader.rpc.withRetries(noRetries),
     transactions: entry.transactions,
-    isResumed,
+    isResumed: entry.resumed === true,
     sentAfterBlock: entry.sentAfterBlock,
     confirmations,
     limit,
-    checkRound: roundChecker(reader, entry, options, acceptsOldHead),
+    checkRound: roundChecker(
+      reader,
+      entry.round,
+      options.ifExpired,
+      acceptsOldHead,
+    ),
     journal: {
       record: async (all) =>
         await journal.update({ ...entry, transactions: [...all] }),

@@ -5,7 +5,7 @@ import { vaultError } from "../../src/errors.js";
 import type { VaultError } from "../../src/errors.js";
 import type { Address } from "../../src/protocol/index.js";
 import type { SettlementRoute } from "../../src/guard/call.js";
-import { refuseLoss } from "../../src/settlement/propose.js";
+import { lossInGuard } from "../../src/settlement/propose.js";
 import type { SettlementResult } from "../../src/settlement/result.js";
 import type { Simulated } from "../../src/simulation/simulate.js";
 import type { Simulation } from "../../src/types.js";
@@ -23,7 +23,7 @@ import {
 import { ScriptedNode } from "../helpers/scripted-node.js";
 import { NOT_YET } from "../helpers/settlement-cases.js";
 
-describe("refuseLoss()", () => {
+describe("lossInGuard()", () => {
   const simulatedAs = (
     changes: Partial<Simulation>,
     kept: Simulated["kept"] = [],
@@ -62,7 +62,7 @@ describe("refuseLoss()", () => {
     it(`refuses with ${String(code)}, and ${String(codeIfNamed)} for named tokens, if ${title}`, () => {
       const host = new ScriptedNode().host();
       const codeOf = (areNamed: boolean) =>
-        refuseLoss(host, routeBy(guard), simulated, areNamed)?.code;
+        lossInGuard(host, routeBy(guard), simulated, areNamed)?.code;
       expect([codeOf(false), codeOf(true)]).to.eql([code, codeIfNamed]);
     });
   }

@@ -1,6 +1,5 @@
 import { expect } from "chai";
 
-import { findRevertedBefore } from "../../src/settlement/reverted-before.js";
 import { itSettles, useKeeper } from "../helpers/keeper.js";
 import type { Keeper } from "../helpers/keeper.js";
 import { OPEN_ROUND } from "../helpers/scripted-contracts.js";
@@ -108,17 +107,6 @@ describe("settleAll, after a settlement that was mined and reverted", () => {
       is: "settled",
     },
   ]);
-
-  it("is found by its journal, for this round only, and costs no request without one", async () => {
-    const host = keeper.host();
-    const find = async (startTime = OPEN_ROUND.startTime) =>
-      await findRevertedBefore(host, { ...OPEN_ROUND, startTime });
-    expect(await find()).to.equal(undefined);
-    expect(keeper.chain.asked).to.deep.equal([]);
-    await pauseJustBefore(keeper);
-    expect(await find()).to.include({ status: "reverted", blockNumber: 6 });
-    expect(await find(1n)).to.equal(undefined);
-  });
 
   it("is forgotten if its journal cannot be read", async () => {
     await pauseJustBefore(keeper);

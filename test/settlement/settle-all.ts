@@ -98,24 +98,21 @@ describe("settleAll", () => {
     expect(keeper.chain.asked.map(({ method }) => method)).to.deep.equal([
       // The newest block and the next one.
       ...["eth_getBlockByNumber", "eth_getBlockByNumber"],
-      // The kind of chain, and the vault at the newest block.
-      ...["hardhat_metadata", "anvil_nodeInfo", "eth_call"],
-      // The genesis block.
+      // The vault at the newest block, the kind of chain, and its genesis block.
+      ...["eth_call", "hardhat_metadata", "anvil_nodeInfo"],
       "eth_getBlockByNumber",
-      // The price, whether data has a fee of its own, and the preview.
-      ...["eth_maxPriorityFeePerGas", "eth_getCode"],
-      "eth_simulateV1",
+      // The price, the preview, and whether data has a fee of its own.
+      ...["eth_maxPriorityFeePerGas", "eth_simulateV1", "eth_getCode"],
       // Symbol and decimals of the token that moves.
       ...["eth_call", "eth_call"],
-      // The account's nonce, and whether it is still that kind of chain.
-      ...["eth_getTransactionCount", "eth_getTransactionCount"],
+      // Whether it is still that kind of chain, and the account's nonce.
       ...["hardhat_metadata", "anvil_nodeInfo"],
-      // The round again, right before the transaction leaves.
-      "eth_call",
+      ...["eth_getTransactionCount", "eth_getTransactionCount"],
+      // The newest block and the round again, right before the transaction leaves.
+      ...["eth_getBlockByNumber", "eth_call"],
       ...[SEND, RECEIPT],
-      // Its block, the round before and after it, and the readings after it.
-      "eth_getBlockByNumber",
-      ...["eth_call", "eth_call", "eth_call"],
+      // Its block, the readings in it, and the round before.
+      ...["eth_getBlockByNumber", "eth_call", "eth_call"],
     ]);
   });
 

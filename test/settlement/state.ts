@@ -1,14 +1,16 @@
 import { mkdirSync, rmSync } from "node:fs";
-import { setImmediate } from "node:timers/promises";
 
 import { expect } from "chai";
 
-import { roundChecker } from "../../src/settlement/check-round.js";
-import { endTime, staleAge } from "../../src/settlement/head-age.js";
+import {
+  endTime,
+  roundChecker,
+  staleHead,
+} from "../../src/settlement/state.js";
 import type { Stopped } from "../../src/guard/outcome.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { speedUpTime, useWallClock } from "../helpers/deadlines.js";
-import { entry, itSettles, useKeeper } from "../helpers/keeper.js";
+import { itSettles, useKeeper } from "../helpers/keeper.js";
 import {
   OPEN_ROUND,
   nextRound,
@@ -37,18 +39,7 @@ describe("roundChecker()", () => {
     readonly at?: number;
   } = {}): Promise<Stopped | undefined> => {
     const host = keeper.host({ vault: { maxHeadAge: 300 } });
-    return await roundChecker(host, entry, { ifExpired }, acceptsOldHead)(at);
-  };
-  /** The next round opens once the header of the newest block is read. */
-  const mineAfterHeader = (hasLens: boolean) => (): void => {
-    keeper.chain.overrides = hasLens;
-    keeper.chain.on("eth_call", async (params, answer) => {
-      await setImmediate();
-      if (params.length > 2 === hasLens) {
-        keeper.chain.mine(nextRound);
-      }
-      return await answer();
-    });
+    return await roundChecker(host, OPEN_ROUND, ifExpired, acceptsOldHead)(at);
   };
   const mine = (change: typeof settledRound) => (): void => {
     keeper.chain.mine(change);
@@ -60,18 +51,6 @@ describe("roundChecker()", () => {
   for (const [title, given, options, is] of [
     ["has one to a settled round", mine(settledRound), {}, "nothing-to-do"],
     ["has one to the next round", mine(nextRound), {}, "refused"],
-    [
-      "has one if the next round opens after the header is read",
-      mineAfterHeader(true),
-      {},
-      "refused",
-    ],
-    [
-      "has one if it opens then on a node without the lens",
-      mineAfterHeader(false),
-      {},
-      "refused",
-    ],
     [
       "has one to a settled round, also if the newest block is old",
       () => {
@@ -143,7 +122,7 @@ describe("roundChecker()", () => {
     [999, undefined, "edr-simulated", undefined],
     [999, undefined, "development node", undefined],
   ] as const) {
-    it(`staleAge() is ${String(is)} for an age of ${age} s and a maxHeadAge of ${String(limit)}: ${network}`, async () => {
+    it(`staleHead() has the age ${String(is)} for an age of ${age} s and a maxHeadAge of ${String(limit)}: ${network}`, async () => {
       grow(age)();
       if (network === "development node") {
         keeper.chain.makeDevelopmentNode();
@@ -151,7 +130,8 @@ describe("roundChecker()", () => {
       const type = network === "edr-simulated" ? network : "http";
       const host = keeper.host({ type, vault: { maxHeadAge: limit } });
       const block = { number: 5, timestamp: NEWEST };
-      expect(await staleAge(host, block)).to.equal(is);
+      const stale = await staleHead(host, block);
+      expect(stale?.details["age"]).to.equal(is);
     });
   }
 });
@@ -196,10 +176,12 @@ describe("settleAll, by its last look at the round", () => {
   const keeper = useKeeper();
   const clock = useWallClock();
   const network = { vault: { maxHeadAge: 300 } };
-  /** `act` comes before the answer to the first last look. */
+  /** `act` comes before the answer to the second question for the newest block. */
   const atLastLook = (act: () => void): void => {
-    keeper.chain.on("eth_call", async ([, block, ...more], answer) => {
-      if (block === "latest" && more.length === 1) {
+    let looks = 0;
+    keeper.chain.on("eth_getBlockByNumber", async ([block], answer) => {
+      looks += Number(block === "latest");
+      if (looks === 2) {
         act();
       }
       return await answer();

@@ -7,14 +7,17 @@ import { vaultError } from "../../src/errors.js";
 import { RoundGuardArtifact } from "../../src/guard/artifact.js";
 import { parseGuarded } from "../../src/guard/round-guard.js";
 import {
+  describeUnfinished,
   findNextRun,
   findSettler,
-} from "../../src/settlement/can-be-settled.js";
+  findUnfinished,
+} from "../../src/settlement/next-run.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { codedError } from "../helpers/foreign-errors.js";
 import { guardCode } from "../helpers/guard.js";
-import { GUARD, useKeeper } from "../helpers/keeper.js";
+import { GUARD, entry, journalSubject, useKeeper } from "../helpers/keeper.js";
+import { HASH } from "../helpers/names.js";
 import {
   OPEN_ROUND,
   SETTLE,
@@ -292,4 +295,54 @@ describe("the next unattended run after a settlement of the round that reverted"
     expect(found.reason).to.include(String(hash));
     expect(found.fix).to.include("--retry-reverted");
   });
+});
+
+describe("findUnfinished()", () => {
+  const keeper = useKeeper();
+
+  it("finds no start in an older journal", async () => {
+    const older = { version: 1, ...journalSubject, ...entry, since: undefined };
+    await keeper.writeJournal(older);
+    const found = await findUnfinished(keeper.host());
+    expect(found).to.deep.equal({ hash: HASH, nonce: 7, since: null });
+  });
+});
+
+describe("describeUnfinished()", () => {
+  it("counts seconds by this machine's clock", () => {
+    const since = Math.floor(Date.now() / 1_000);
+    const text = describeUnfinished({ hash: HASH, nonce: 7, since });
+    expect(text).to.match(/, \d s old/u);
+  });
+
+  const since = 1_700_000_000;
+  const at = "since 2023-11-14T22:13:20Z";
+  for (const [title, found, says] of [
+    [
+      "names its hash and age",
+      { hash: HASH, since },
+      `${HASH}, 9 s old, ${at}`,
+    ],
+    [
+      "names the nonce of one without a hash",
+      { hash: null, since },
+      `nonce 7, its hash not known, 9 s old, ${at}`,
+    ],
+    [
+      "does not know the age in an older journal",
+      { hash: HASH, since: null },
+      `${HASH}, its age is not known`,
+    ],
+    [
+      "has no negative age if the clock was set back",
+      { hash: HASH, since: since + 10 },
+      `${HASH}, 0 s old, since 2023-11-14T22:13:30Z`,
+    ],
+  ] as const) {
+    it(title, () => {
+      expect(describeUnfinished({ nonce: 7, ...found }, since + 9)).to.equal(
+        says,
+      );
+    });
+  }
 });
