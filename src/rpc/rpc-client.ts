@@ -3,6 +3,7 @@ import pLimit from "p-limit";
 import { vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import { asRecord } from "../json.js";
+import type { Address } from "../protocol/index.js";
 import { Redactor, quoteForeignText } from "../redact.js";
 import type { Eip1193Provider } from "./eip1193.js";
 import { classify, toError } from "./errors.js";
@@ -88,6 +89,8 @@ export class KnownNode {
   /** True if it applies state overrides, which the lens needs. */
   public runsLens: boolean | undefined;
   public isDevelopment: boolean | undefined;
+  /** The account that settles unless another is named. */
+  public sender: Address | undefined;
   /** Those that change a development chain, one after the other. */
   public readonly changes = pLimit(1);
   /** What each account sends, by its lower-case address, one after the other. */

@@ -1,9 +1,7 @@
 import { HDNodeWallet, Mnemonic, Wallet } from "ethers";
 import type { BaseWallet, Transaction } from "ethers";
-import type {
-  HttpNetworkHDAccountsConfig,
-  NetworkConfig,
-} from "hardhat/types/config";
+import type { NetworkConfig } from "hardhat/types/config";
+import pLimit from "p-limit";
 
 import {
   checksumAddress,
@@ -11,17 +9,17 @@ import {
   parseAddress,
 } from "../client/inputs.js";
 import type { AccountLike } from "../client/inputs.js";
-import type { Address } from "../protocol/index.js";
-import { getAccounts, getNonce } from "../rpc/accounts.js";
-import { isDevelopmentNode } from "../rpc/development-node.js";
-import { toRpcError } from "../rpc/errors.js";
 import {
   VaultError,
   fallbackTo,
   refusesSettlement,
   vaultError,
 } from "../errors.js";
-import type { KnownNode, RpcClient } from "../rpc/rpc-client.js";
+import type { Address } from "../protocol/index.js";
+import { getAccounts, getNonce } from "../rpc/accounts.js";
+import { isDevelopmentNode } from "../rpc/development-node.js";
+import { toRpcError } from "../rpc/errors.js";
+import type { RpcClient } from "../rpc/rpc-client.js";
 
 /** `local`: configured key; `remote`: node or plugin; `in-process`: Hardhat. */
 export type SigningKind = "local" | "remote" | "in-process";
@@ -33,9 +31,6 @@ export interface Signer {
   readonly sign?: (transaction: Transaction) => Promise<string>;
 }
 
-/** The default account that settles, once it is found. */
-const senders = new WeakMap<KnownNode, Address>();
-
 /**
  * Finds the account that settles: the given one, else the network's `from`, else its first.
  */
@@ -44,27 +39,26 @@ export async function resolveSigner(
   config: NetworkConfig,
   given: AccountLike | undefined,
 ): Promise<Signer> {
-  const from =
-    given === undefined
-      ? config.from === undefined
-        ? undefined
-        : parseAddress(config.from, "from of the network's configuration")
-      : parseAccount(given, "from");
-  const kind = config.type === "http" ? "remote" : "in-process";
-  if (config.type === "http") {
-    const local = await findLocalKey(rpc, config.accounts, from);
-    if (local !== undefined) {
-      const address = checksumAddress(local.address);
-      const sign = async (transaction: Transaction): Promise<string> =>
-        await local.signTransaction(transaction);
-      return { address, kind: "local", sign };
-    }
-  } else if (from !== undefined) {
+  const { network } = rpc;
+  const configured =
+    config.from === undefined
+      ? undefined
+      : parseAddress(config.from, `networks.${network}.from`);
+  const from = given === undefined ? configured : parseAccount(given, "from");
+  if (config.type !== "http" && from !== undefined) {
     // It may be impersonated. If it is not, the in-process network refuses it.
-    return { address: from, kind };
+    return { address: from, kind: "in-process" };
+  }
+  const key =
+    config.type === "http"
+      ? await findKey(rpc, config.accounts, from)
+      : undefined;
+  if (key !== undefined) {
+    const sign = async (transaction: Transaction): Promise<string> =>
+      await key.signTransaction(transaction);
+    return { address: checksumAddress(key.address), kind: "local", sign };
   }
   // Accounts of the node, or of a plugin for a hardware wallet.
-  const { network } = rpc;
   const listed = await getAccounts(rpc).catch((error: unknown) => {
     // Public endpoints have no accounts: some return an empty list, some refuse.
     throw VaultError.isVaultError(error) &&
@@ -84,13 +78,11 @@ export async function resolveSigner(
     const known = accounts.length === 0 ? "none" : accounts.join(", ");
     throw vaultError("VAULT_UNKNOWN_SIGNER", { from: address, network, known });
   }
+  const kind = config.type === "http" ? "remote" : "in-process";
   return { address, kind };
 }
 
-/**
- * Finds the default sender: the network's `from`, else its first account, kept
- * for the connection.
- */
+/** Finds the default sender, kept for the connection. */
 export async function findSender(
   rpc: RpcClient,
   config: NetworkConfig,
@@ -100,16 +92,12 @@ export async function findSender(
   }
   const { node, network } = rpc;
   try {
-    const sender =
-      senders.get(node) ??
-      (await resolveSigner(rpc, config, undefined)).address;
-    senders.set(node, sender);
-    return sender;
+    node.sender ??= (await resolveSigner(rpc, config, undefined)).address;
+    return node.sender;
   } catch (error) {
-    if (refusesSettlement(error)) {
-      throw vaultError("VAULT_NO_SENDER", { network }, error);
-    }
-    throw error;
+    throw refusesSettlement(error)
+      ? vaultError("VAULT_NO_SENDER", { network }, error)
+      : error;
   }
 }
 
@@ -149,26 +137,49 @@ export async function findFreeNonce(
   return mined;
 }
 
-async function findLocalKey(
+/**
+ * Runs what one account sends on a connection one after the other: its nonce is free only
+ * once the transaction before is mined.
+ */
+export async function inTurn<Result>(
+  { node }: RpcClient,
+  account: string,
+  task: () => Promise<Result>,
+): Promise<Result> {
+  const key = account.toLowerCase();
+  const queue = node.senders.get(key) ?? pLimit(1);
+  node.senders.set(key, queue);
+  return await queue(task);
+}
+
+type Accounts = Extract<NetworkConfig, { type: "http" }>["accounts"];
+
+/** @returns The configured key of an account, by default the first. */
+async function findKey(
   rpc: RpcClient,
-  accounts: Extract<NetworkConfig, { type: "http" }>["accounts"],
+  accounts: Accounts,
   from: string | undefined,
 ): Promise<BaseWallet | undefined> {
   if (accounts === "remote") {
     return undefined;
   }
   const keys = Array.isArray(accounts)
-    ? accounts.map((account) => async () => {
-        const key = await account.getHexString();
-        rpc.redactor.keepKey(key);
-        return new Wallet(key);
+    ? accounts.map((account, index) => async () => {
+        const problem = "it is not a private key";
+        return await readSecret(
+          rpc,
+          `accounts[${index}]`,
+          problem,
+          async () => {
+            const key = await account.getHexString();
+            rpc.redactor.keepKey(key);
+            return new Wallet(key);
+          },
+        );
       })
-    : await mnemonicKeys(rpc, accounts);
-  for (const [index, readKey] of keys.entries()) {
-    const wallet = await readKey().catch((error: unknown) => {
-      const problem = "it is not a private key";
-      throw secretError(error, rpc, `accounts[${index}]`, problem);
-    });
+    : await readMnemonic(rpc, accounts);
+  for (const readKey of keys) {
+    const wallet = await readKey();
     if (from === undefined || wallet.address === from) {
       return wallet;
     }
@@ -176,41 +187,49 @@ async function findLocalKey(
   return undefined;
 }
 
-async function mnemonicKeys(
+async function readMnemonic(
   rpc: RpcClient,
-  config: HttpNetworkHDAccountsConfig,
-): Promise<ReadonlyArray<() => Promise<BaseWallet>>> {
-  let mnemonic: Mnemonic;
-  try {
-    const phrase = await config.mnemonic.get();
-    const passphrase = await config.passphrase.get();
-    rpc.redactor.keep(phrase, passphrase);
-    mnemonic = Mnemonic.fromPhrase(phrase.trim(), passphrase);
-  } catch (error) {
-    const problem =
-      "a word is not in the BIP-39 list, or the last one does not match the others";
-    throw secretError(error, rpc, "accounts.mnemonic", problem);
-  }
-  const parent = HDNodeWallet.fromMnemonic(
+  {
     mnemonic,
-    config.path.replace(/\/$/u, ""),
+    passphrase,
+    path,
+    initialIndex,
+    count,
+  }: Exclude<Accounts, "remote" | readonly unknown[]>,
+): Promise<ReadonlyArray<() => Promise<BaseWallet>>> {
+  const problem =
+    "a word is not in the BIP-39 list, or the last one does not match the others";
+  const parent = await readSecret(
+    rpc,
+    "accounts.mnemonic",
+    problem,
+    async () => {
+      const [words, password] = [await mnemonic.get(), await passphrase.get()];
+      rpc.redactor.keep(words, password);
+      const phrase = Mnemonic.fromPhrase(words.trim(), password);
+      return HDNodeWallet.fromMnemonic(phrase, path.replace(/\/$/u, ""));
+    },
   );
   return Array.from(
-    { length: config.count },
-    (_, index) => async () => parent.deriveChild(config.initialIndex + index),
+    { length: count },
+    (_, index) => async () => parent.deriveChild(initialIndex + index),
   );
 }
 
 /** Drops the cause, which may quote the secret, unless a variable is missing. */
-function secretError(
-  error: unknown,
+async function readSecret<Read>(
   { network, redactor }: RpcClient,
   setting: string,
   problem: string,
-): VaultError {
-  const known = toRpcError(error, "the keys", { network, redactor });
-  const where = `networks.${network}.${setting}`;
-  return known.code === "VAULT_CONFIG_VARIABLE"
-    ? known
-    : vaultError("VAULT_INVALID_KEY", { where, problem });
+  read: () => Promise<Read>,
+): Promise<Read> {
+  try {
+    return await read();
+  } catch (error) {
+    const known = toRpcError(error, "the keys", { network, redactor });
+    const where = `networks.${network}.${setting}`;
+    throw known.code === "VAULT_CONFIG_VARIABLE"
+      ? known
+      : vaultError("VAULT_INVALID_KEY", { where, problem });
+  }
 }
