@@ -53,10 +53,10 @@ export type Block =
     }
   | {
       readonly kind: "values";
-      readonly values: ReadonlyArray<readonly [label: Cell, value: Cell]>;
+      readonly rows: ReadonlyArray<readonly [label: Cell, value: Cell]>;
     }
   | Table
-  | { readonly kind: "notes"; readonly notes: readonly Cell[] }
+  | { readonly kind: "notes"; readonly rows: ReadonlyArray<readonly [Cell]> }
   /** For a program: neither wrapped nor coloured. */
   | { readonly kind: "code"; readonly text: string };
 
@@ -71,33 +71,30 @@ export function chapter(text: string): Block {
 export function labelledValues(
   values: ReadonlyArray<Optional<LabelledValue>>,
 ): Block {
-  return {
-    kind: "values",
-    values: present(values).map(([label, value]) => [
-      toCell(label),
-      toCell(value),
-    ]),
-  };
+  const rows = present(values).map(
+    ([label, value]) => [toCell(label), toCell(value)] as const,
+  );
+  return { kind: "values", rows };
 }
 
 /** Leaves out columns without text. */
 export function table(
   columns: readonly Column[],
-  rows: ReadonlyArray<readonly Content[]>,
+  contents: ReadonlyArray<readonly Content[]>,
 ): Table {
-  const cells = rows.map((row) => row.map(toCell));
-  const isShown = columns.map((_, index) =>
-    cells.some((row) => row[index]?.text !== ""),
-  );
+  const rows = contents.map((row) => row.map(toCell));
+  const isShown = (_: unknown, index: number): boolean =>
+    rows.some((row) => row[index]?.text !== "");
   return {
     kind: "table",
-    columns: columns.filter((_, index) => isShown[index] === true),
-    rows: cells.map((row) => row.filter((_, index) => isShown[index] === true)),
+    columns: columns.filter(isShown),
+    rows: rows.map((row) => row.filter(isShown)),
   };
 }
 
 export function notes(...contents: ReadonlyArray<Optional<Content>>): Block {
-  return { kind: "notes", notes: present(contents).map(toCell) };
+  const rows = present(contents).map((note) => [toCell(note)] as const);
+  return { kind: "notes", rows };
 }
 
 export function code(text: string): Block {
@@ -119,29 +116,11 @@ function toCell(content: Content): Cell {
 
 export function footnotesOf(blocks: readonly Block[]): Block {
   const texts = blocks
-    .flatMap(cellsOf)
+    .flatMap((block) => ("rows" in block ? block.rows.flat() : []))
     .flatMap(({ footnote }) => footnote ?? []);
   return notes(...[...new Set(texts)].map((text) => toned("dim", text)));
 }
 
 export function isEmpty(block: Block): boolean {
-  return (
-    block.kind !== "heading" &&
-    block.kind !== "code" &&
-    cellsOf(block).length === 0
-  );
-}
-
-function cellsOf(block: Block): readonly Cell[] {
-  switch (block.kind) {
-    case "values":
-      return block.values.flat();
-    case "table":
-      return block.rows.flat();
-    case "notes":
-      return block.notes;
-    case "heading":
-    case "code":
-      return [];
-  }
+  return "rows" in block && block.rows.length === 0;
 }

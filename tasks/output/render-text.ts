@@ -37,18 +37,18 @@ function renderBlock(block: Block, style: Style): string {
           style.instance !== "" &&
           `instance ${escapeUntrusted(style.instance)}`,
         envelope !== undefined && describeEnvelope(envelope),
-      ]);
-      const shown = place.length > 0 ? GAP + style.dim(place.join(", ")) : "";
+      ]).join(", ");
+      const shown = place === "" ? "" : GAP + style.dim(place);
       const rule = level === 2 ? `\n${"=".repeat(stringWidth(text))}` : "";
       return wrapText(style.title(text) + shown, style) + rule;
     }
     case "values":
-      return renderValues(block.values, style);
+      return renderValues(block.rows, style);
     case "table":
       return renderTable(block, style);
     case "notes":
-      return block.notes
-        .map((note) => wrapText(paint(note, style), style))
+      return block.rows
+        .map(([note]) => wrapText(paint(note, style), style))
         .join("\n");
     case "code":
       return block.text;
@@ -71,29 +71,27 @@ function stringWidth(text: string): number {
   return /^[ -~]*$/u.test(text) ? text.length : measure(text);
 }
 
-function alignRow(
-  row: readonly string[],
-  widths: readonly number[],
+/** A line for each row, with its cells below each other. */
+function alignRows(
+  rows: ReadonlyArray<readonly string[]>,
   columns: Table["columns"] = [],
-): string {
-  return row
-    .map((cell, column) => {
-      const missing = (widths[column] ?? 0) - stringWidth(cell);
-      const blanks = " ".repeat(Math.max(0, missing));
-      return columns[column]?.align === "right" ? blanks + cell : cell + blanks;
-    })
-    .join(GAP)
-    .trimEnd();
-}
-
-function widthsOf(rows: ReadonlyArray<readonly string[]>): number[] {
+): string[] {
   const widths: number[] = [];
   for (const row of rows) {
     for (const [column, cell] of row.entries()) {
       widths[column] = Math.max(widths[column] ?? 0, stringWidth(cell));
     }
   }
-  return widths;
+  return rows.map((row) =>
+    row
+      .map((cell, column) => {
+        const blanks = " ".repeat((widths[column] ?? 0) - stringWidth(cell));
+        const isRight = columns[column]?.align === "right";
+        return isRight ? blanks + cell : cell + blanks;
+      })
+      .join(GAP)
+      .trimEnd(),
+  );
 }
 
 /**
@@ -105,56 +103,51 @@ function renderValues(
   values: ReadonlyArray<readonly [label: Cell, value: Cell]>,
   style: Style,
 ): string {
-  const rows = values.map(([label, value]) => {
-    const { text, note = "" } = value;
-    return {
-      label: paint(label, style),
-      value: paint(value, style),
-      note: note === "" ? "" : style.dim(note),
-      words: joinUnits(`${text} ${note}`).split(" "),
-      isSentence: note.endsWith("."),
-    };
-  });
-  const widths = widthsOf(rows.map(({ label, value }) => [label, value]));
-  const indent = " ".repeat((widths[0] ?? 0) + GAP.length);
-  const room = style.width - indent.length;
-  return rows
-    .flatMap(({ label, value, note, words, isSentence }) => {
-      const line = alignRow([label, value, note], widths);
-      if (!isSentence && stringWidth(line) <= style.width) {
+  const rows = values.map(([label, value]) => [
+    paint(label, style),
+    paint(value, style),
+    paint({ text: value.note ?? "", tone: "dim" }, style),
+  ]);
+  const lines = alignRows(rows);
+  const labels = Math.max(0, ...values.map(([{ text }]) => stringWidth(text)));
+  const room = style.width - labels - GAP.length;
+  return values
+    .flatMap(([{ text: label }, { text, note = "" }], index) => {
+      const line = lines[index] ?? "";
+      if (!note.endsWith(".") && stringWidth(line) <= style.width) {
         return [line];
       }
-      const isBeside = words.every((word) => stringWidth(word) <= room);
-      const [first = "", ...others] = [value, note].flatMap((part) =>
-        wrap(part, isBeside ? room : style.width - GAP.length),
-      );
-      return isBeside
-        ? [
-            alignRow([label, first], widths),
-            ...others.map((rest) => indent + rest),
-          ]
-        : [label, ...[first, ...others].map((rest) => GAP + rest)];
+      const [head = "", ...parts] = rows[index] ?? [];
+      const words = joinUnits(`${text} ${note}`).split(" ");
+      if (words.some((word) => stringWidth(word) > room)) {
+        const below = parts.flatMap((part) =>
+          wrap(part, style.width - GAP.length),
+        );
+        return [head, ...below.map((part) => GAP + part)];
+      }
+      const beside = head + " ".repeat(labels - stringWidth(label));
+      return parts
+        .flatMap((part) => wrap(part, room))
+        .map(
+          (part, at) => (at === 0 ? beside : " ".repeat(labels)) + GAP + part,
+        );
     })
     .join("\n");
 }
 
 /** A table if it fits the width; else each row as labelled values. */
 function renderTable({ columns, rows }: Table, style: Style): string {
+  const headings = columns.map(({ heading }) => style.dim(heading));
   const painted = rows.map((row) => row.map((cell) => paint(cell, style)));
-  const headings = columns.map(({ heading }) => heading);
-  const widths = widthsOf([headings, ...painted]);
-  const total = widths.reduce((sum, width) => sum + GAP.length + width);
-  if (total <= style.width) {
-    return [
-      style.dim(alignRow(headings, widths, columns)),
-      ...painted.map((row) => alignRow(row, widths, columns)),
-    ].join("\n");
+  const lines = alignRows([headings, ...painted], columns);
+  if (lines.every((line) => stringWidth(line) <= style.width)) {
+    return lines.join("\n");
   }
   return rows
     .map((row) => {
-      const values = row.map((cell, index) => {
-        const label = toned("dim", headings[index] ?? "");
-        return [label, { ...cell, note: undefined }] as const;
+      const values = row.map(({ text, tone }, index) => {
+        const label = toned("dim", columns[index]?.heading ?? "");
+        return [label, { text, tone }] as const;
       });
       return renderValues(
         values.filter(([, { text }]) => text !== ""),

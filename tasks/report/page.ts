@@ -176,7 +176,7 @@ function renderBlock(block: Block): Markup {
     case "values":
       return html`<table class="values">
         <tbody>
-          ${block.values.map(
+          ${block.rows.map(
             ([label, value]) =>
               html`<tr>
                 <th scope="row">${renderCell(label)}</th>
@@ -190,7 +190,7 @@ function renderBlock(block: Block): Markup {
     case "table":
       return renderTable(block);
     case "notes":
-      return html`${block.notes.map((note) => html`<p>${renderCell(note)}</p> `)}`;
+      return html`${block.rows.map(([note]) => html`<p>${renderCell(note)}</p> `)}`;
     case "code":
       return html`<pre>${block.text}</pre> `;
   }
