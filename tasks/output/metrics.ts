@@ -1,9 +1,10 @@
 import { isFailedReading } from "../../src/client/failed-reading.js";
+import type { FailedReading } from "../../src/client/failed-reading.js";
 import { toDecimal } from "../../src/protocol/amounts.js";
 import {
+  get,
   operationEntry,
   standaloneQueries,
-  get,
 } from "../../src/protocol/index.js";
 import type { DisplaySettings, Field, Unit } from "../../src/protocol/index.js";
 import type { VaultState } from "../vault-state.js";
@@ -11,16 +12,14 @@ import { decimalsOf } from "./format-value.js";
 import { valuesIn } from "./readings.js";
 import type { PlacedValue } from "./readings.js";
 
-type Labels = Readonly<Record<string, string>>;
-
 /** A gauge; without a value it has no sample. */
 type Sample = readonly [
   /** Without `vault_`. */
   name: string,
   help: string,
   /** Decimal numbers are exact: Prometheus rounds them to 64-bit floating point. */
-  value: string | number | boolean | null,
-  labels?: Labels,
+  value: string | number | boolean | null | undefined,
+  labels?: Readonly<Record<string, string>>,
 ];
 
 /** The contracts that a sample is about, which its labels name. */
@@ -46,12 +45,19 @@ export function renderOutage(source: Source): string {
   return render([[source, [up(false)]]]);
 }
 
+function up(isUp: boolean): Sample {
+  return ["up", "1 if every reading of a configured contract succeeded", isUp];
+}
+
 function render(
   sources: ReadonlyArray<readonly [Source, readonly Sample[]]>,
 ): string {
   const metrics = new Map<string, string[]>();
   for (const [{ network, chainId = "", instance = "" }, samples] of sources) {
     for (const [name, help, value, more] of samples) {
+      if (value === null || value === undefined) {
+        continue;
+      }
       const lines = metrics.get(name) ?? [
         `# HELP vault_${name} ${help}\n`,
         `# TYPE vault_${name} gauge\n`,
@@ -61,10 +67,8 @@ function render(
         ([label, text]) => `${label}=${quote(text)}`,
       );
       const number = typeof value === "boolean" ? Number(value) : value;
-      if (number !== null) {
-        lines.push(`vault_${name}{${pairs.join(",")}} ${number}\n`);
-        metrics.set(name, lines);
-      }
+      lines.push(`vault_${name}{${pairs.join(",")}} ${number}\n`);
+      metrics.set(name, lines);
     }
   }
   return [...metrics.values()].flat().join("");
@@ -74,19 +78,11 @@ function quote(text: string): string {
   return `"${text.replaceAll(/["\\]/gu, String.raw`\$&`).replaceAll("\n", String.raw`\n`)}"`;
 }
 
-function up(isUp: boolean): Sample {
-  const help =
-    "1 if the node answered, and every reading of a configured contract succeeded";
-  return ["up", help, isUp];
-}
-
 function samplesOf(state: VaultState): readonly Sample[] {
   const { readings, isUp, keeper } = state;
   const { number, timestamp } = state.envelope.block;
-  const { canBeSettled, code } = keeper;
-  const open = isFailedReading(keeper.openSettlement)
-    ? undefined
-    : keeper.openSettlement;
+  const { expired, secondsToEnd, code } = keeper;
+  const open = known(keeper.openSettlement);
   return [
     up(isUp),
     ["block_number", "Block of the readings", number],
@@ -98,34 +94,34 @@ function samplesOf(state: VaultState): readonly Sample[] {
       { reading: path.join(".") },
     ]),
     ...valuesIn(readings).flatMap((one) => sampleOf(one, state)),
-    ["round_expired", "1 if the round has ended", keeper.expired],
-    [
-      "round_remaining_seconds",
-      "Seconds to the round's end, negative after it",
-      keeper.secondsToEnd,
-    ],
+    ["round_expired", "1 if the round has ended", expired],
+    ["round_remaining_seconds", "Negative after the round's end", secondsToEnd],
     [
       "can_be_settled",
       "1 if the next unattended run would settle the round, once it has ended",
-      isFailedReading(canBeSettled) ? null : canBeSettled,
+      known(keeper.canBeSettled),
     ],
     [
       "settlement_open",
       "1 if a settlement is under way",
-      open === undefined ? null : open !== null,
+      open === undefined ? undefined : open !== null,
     ],
     [
       "settlement_open_since_timestamp_seconds",
       "Time at which it began, Unix seconds",
-      open?.since ?? null,
+      open?.since,
     ],
     [
       "settlement_obstacle",
       "1 for the code of what keeps the next unattended run from settling",
       code === null ? null : 1,
-      { code: code ?? "" },
+      { code: `${code}` },
     ],
   ];
+}
+
+function known<Value>(value: Value | FailedReading): Value | undefined {
+  return isFailedReading(value) ? undefined : value;
 }
 
 /** No sample has what only a settlement writes, while the round is open. */
@@ -140,25 +136,29 @@ function sampleOf(
   ) {
     return [];
   }
-  const { title, outputs, inputs, targetName } = operationEntry(
-    query.operation,
-  );
+  const { title, inputs, targetName } = operationEntry(query.operation);
   const [key, variant] = query.path;
-  const isOnly = outputs.length === 1;
-  const place = isOnly ? key : `${key}_${field.name}`;
+  const isOnly = key === field.name;
+  const place = isOnly ? key : `${key}_${field.name.replace(/Time$/u, "")}`;
   const [suffix, decimals] = scaleOf(field, settings);
-  const which = targetName ?? inputs[0]?.name ?? "";
+  const which = toSnakeCase(targetName ?? inputs[0]?.name ?? "");
   return [
     [
-      toSnakeCase(
-        field.unit === "timestamp" ? place.replace(/Time$/u, "") : place,
-      ) + suffix,
+      toSnakeCase(place) + suffix,
       isOnly ? title : `${title}: ${field.label}`,
-      typeof value === "bigint" ? toDecimal(value, decimals) : Boolean(value),
-      variant === undefined ? {} : { [toSnakeCase(which)]: variant },
+      typeof value === "bigint" ? toDecimal(value, decimals) : value === true,
+      variant === undefined ? {} : { [which]: variant },
     ],
   ];
 }
+
+const suffixes: { readonly [Name in Unit]?: string } = {
+  none: "",
+  timestamp: "_timestamp_seconds",
+  percent: "_ratio",
+  rate: "_ratio",
+  token: "_tokens",
+};
 
 /** The unit in a metric's name: another scale has another name. */
 function scaleOf(
@@ -166,22 +166,13 @@ function scaleOf(
   settings: DisplaySettings,
 ): readonly [suffix: string, decimals: number] {
   const { unit } = field;
-  if (unit === "none" || unit === "timestamp") {
-    return [unit === "none" ? "" : "_timestamp_seconds", 0];
-  }
   const decimals = decimalsOf(field, { ...settings, raw: false });
-  if (decimals === undefined) {
-    return ["_raw", 0];
-  }
-  // A percentage is a hundred times the ratio.
-  return [suffixes[unit] ?? "", unit === "percent" ? decimals + 2 : decimals];
+  const isScalable = unit !== "none" && unit !== "timestamp";
+  return isScalable && decimals === undefined
+    ? ["_raw", 0]
+    : // A percentage is a hundred times the ratio.
+      [suffixes[unit] ?? "", (decimals ?? 0) + (unit === "percent" ? 2 : 0)];
 }
-
-const suffixes: { readonly [Name in Unit]?: string } = {
-  percent: "_ratio",
-  rate: "_ratio",
-  token: "_tokens",
-};
 
 function toSnakeCase(name: string): string {
   return name.replaceAll(/(?<=[a-z0-9])(?=[A-Z])/gu, "_").toLowerCase();

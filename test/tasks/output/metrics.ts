@@ -161,7 +161,7 @@ describe("metrics of vault status", () => {
     ]);
     const lines = text.split("\n");
     expect(lines.slice(0, 5)).to.deep.equal([
-      "# HELP vault_up 1 if the node answered, and every reading of a configured contract succeeded",
+      "# HELP vault_up 1 if every reading of a configured contract succeeded",
       "# TYPE vault_up gauge",
       'vault_up{network="live",chain_id="56",instance=""} 1',
       'vault_up{network="live",chain_id="56",instance="usdc"} 0',
