@@ -10,7 +10,7 @@ import {
   readClock,
   requireDevelopmentNode,
 } from "../src/mocks/mock-contracts.js";
-import { checkTarget } from "../src/mocks/failure.js";
+import { callsForFailure } from "../src/mocks/failure.js";
 import type { FailureCondition, MockOverrides } from "../src/mocks/types.js";
 import type { MockVaultHandle } from "../src/plugin/hardhat-vault.js";
 import { escapeUntrusted } from "../src/escape.js";
@@ -102,7 +102,8 @@ function parseTarget({
   from,
 }: TaskValues<typeof succeedTask>) {
   const target: FailureCondition = { pool, orderID, from };
-  checkTarget({ operation, ...target }, "The options");
+  // Refuses a condition that no call meets, before any request.
+  callsForFailure({ operation, ...target, reason: null });
   const text = present([
     operation,
     pool !== undefined && `of the ${pool} pool`,

@@ -3,17 +3,15 @@ import { resolve } from "node:path";
 import { ZeroAddress } from "ethers";
 
 import { checkOptions, option } from "../client/options.js";
-import type { OneOf, OptionsOf } from "../client/options.js";
+import type { OptionsOf } from "../client/options.js";
 import { MOCKS_SOURCE, fixedAddresses } from "../client/addresses.js";
 import type { ContractAddresses } from "../client/addresses.js";
-import { isFailedReading, isNotConfigured } from "../client/failed-reading.js";
+import { isNotConfigured } from "../client/failed-reading.js";
 import { VaultClient } from "../client/vault-client.js";
 import { fallbackTo, invalidArgument } from "../errors.js";
 import {
   contractRoleNames,
   contractRoles,
-  get,
-  set,
   standaloneQueries,
 } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
@@ -37,31 +35,33 @@ import { asRecord } from "../json.js";
 import { sendScript, sendToMocks } from "./mock-sender.js";
 import { requireScenario, scenarios } from "./scenarios.js";
 import type { Scenario, ScenarioName } from "./scenarios.js";
-import { applyChanges, callsForChanges, checkChanges } from "./state.js";
+import {
+  applyChanges,
+  callsForChanges,
+  checkChanges,
+  readAnswers,
+} from "./state.js";
 import type { StateChanges } from "./state.js";
 import type { MockOverrides, MockState } from "./types.js";
 import { requireOneOf } from "./values.js";
-
-const scenarioOptions = {
-  /** State to begin with. Default: `open-round`. */
-  scenario: option<ScenarioName>(),
-};
-
-const fixtureOptions = {
-  /**
-   * File of `vault capture` to replay instead of a scenario, relative to the
-   * project's root. The times are the recorded ones.
-   */
-  fixture: option<string>(),
-};
 
 const mockAtOptions = {
   /** Changes to the scenario or the fixture. */
   overrides: option<MockOverrides>(),
 };
 
-const placingOptions = {
+/** Options of `mockAt()`. */
+export interface MockAtOptions extends OptionsOf<typeof mockAtOptions> {}
+
+const deployOptions = {
   ...mockAtOptions,
+  /** State to begin with. Default: `open-round`. */
+  scenario: option<ScenarioName>(),
+  /**
+   * File of `vault capture` to replay instead of a scenario, relative to the
+   * project's root. The times are the recorded ones.
+   */
+  fixture: option<string>(),
   /**
    * Addresses where the mocks replace the code; in process, on anvil and on
    * `hardhat node` only. Default: fixed addresses in process, else new ones.
@@ -72,17 +72,7 @@ const placingOptions = {
 };
 
 /** Options of `deployMocks()`: a scenario or a fixture, and more. */
-export type DeployMocksOptions = OptionsOf<typeof placingOptions> &
-  OneOf<typeof scenarioOptions, typeof fixtureOptions>;
-
-const deployOptions = {
-  ...scenarioOptions,
-  ...fixtureOptions,
-  ...placingOptions,
-};
-
-/** Options of `mockAt()`. */
-export interface MockAtOptions extends OptionsOf<typeof mockAtOptions> {}
+export interface DeployMocksOptions extends OptionsOf<typeof deployOptions> {}
 
 const DEFAULT_SCENARIO = "open-round";
 
@@ -134,7 +124,7 @@ async function deployInOrder<VaultT extends VaultClient>(
   const state = applyChanges(createState(clock), overrides);
   const bound = await placeMocks(vault, at);
   const addresses = await addressesOf(bound, MOCKS_SOURCE);
-  await load(vault, addresses, contractRoleNames, state, overrides);
+  await load(vault, addresses, state, overrides);
   if (hasHost(vault)) {
     vault.bind(fixedAddresses(addresses, MOCKS_SOURCE));
   }
@@ -181,9 +171,9 @@ async function placeMocks<VaultT extends VaultClient>(
 async function load(
   vault: VaultClient,
   addresses: MockAddresses,
-  roles: readonly ContractRole[],
   state: MockState,
   overrides: StateChanges,
+  roles: readonly ContractRole[] = contractRoleNames,
 ): Promise<void> {
   const script = [
     ...contractRoleNames.map((role) => call(role, "reset")),
@@ -195,11 +185,7 @@ async function load(
 
 async function chooseState(
   vault: VaultClient,
-  // Of a program in JavaScript, both.
-  {
-    scenario,
-    fixture,
-  }: { scenario?: string | undefined; fixture?: string | undefined },
+  { scenario, fixture }: DeployMocksOptions,
 ): Promise<Scenario> {
   if (fixture === undefined) {
     return scenarios[requireScenario(scenario ?? DEFAULT_SCENARIO)];
@@ -280,11 +266,11 @@ export async function mockAt<VaultT extends VaultClient>(
       fallbackTo(ZeroAddress, isNotConfigured),
     );
     const scenario = scenarios[DEFAULT_SCENARIO](await readClock(vault));
-    const original = applyChanges(scenario, await readCurrentValues(vault));
-    const state = applyChanges(original, overrides);
+    const original = await readAnswers(vault, standaloneQueries);
+    const state = applyChanges(applyChanges(scenario, original), overrides);
     requireOnly(role, callsForChanges(state, overrides));
     await placeCode(vault, addresses, [role]);
-    await load(vault, addresses, [role], state, overrides);
+    await load(vault, addresses, state, overrides, [role]);
     return new MockVaultHandle(vault, addresses);
   });
 }
@@ -299,17 +285,4 @@ function requireOnly(replaced: ContractRole, changes: readonly ScriptCall[]) {
       `Omit these changes, or pass them to mockAt("${other.role}").`,
     );
   }
-}
-
-/** Reads the values that the contracts return now, except those that fail. */
-async function readCurrentValues(vault: VaultClient): Promise<StateChanges> {
-  const snapshot = await vault.snapshot();
-  const readings: Record<string, unknown> = {};
-  for (const { path } of standaloneQueries) {
-    const value = get(snapshot, path);
-    if (!isFailedReading(value)) {
-      set(readings, path, value);
-    }
-  }
-  return readings;
 }

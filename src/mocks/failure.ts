@@ -138,110 +138,85 @@ export function encodeRevertData(
   }
 }
 
-type FailureTarget = Omit<ScriptedFailure, "reason">;
-
 /** `ANYBODY` of MockBase.sol. */
 export const ANYBODY = dataSlice(id("hardhat-vault/anybody"), 12);
 
+/** The condition that an operation has, besides its caller. */
+const conditionOf: { readonly [Name in OperationName]?: string } = {
+  getLPAmountInfo: "pool",
+  getOrderInfo: "orderID",
+  calMargins: "terms",
+};
+
 /**
- * Refuses a misspelt operation, and a condition that no call of it meets.
+ * Returns the calls that make an operation fail. Refuses a misspelt operation, and a
+ * condition that no call of it meets.
  *
- * @param where Names the function in errors.
- * @param prefix Place of the values in errors.
+ * @param failure `reason`: null ends the failures with the same condition; without a
+ * condition, all of the operation.
+ * @param place The place of each value in errors begins with it.
  */
-export function checkTarget(
-  target: { operation: unknown } & FailureCondition,
-  where: string,
-  prefix = "",
-): asserts target is FailureTarget {
-  const { pool } = target;
+export function callsForFailure(
+  failure: Omit<ScriptedFailure, "reason"> & {
+    readonly reason: ScriptedReason | null;
+  },
+  place = "",
+): ScriptCall[] {
+  const { reason, pool, orderID, terms, from } = failure;
   const operation = requireOneOf(
     operationNames,
-    target.operation,
-    `${prefix}operation`,
+    failure.operation,
+    `${place}operation`,
   );
-  const pools = targetsOf(operation).flatMap(({ variant = [] }) => variant);
-  if (pool !== undefined && !pools.some((known) => known === pool)) {
-    throw pools.length === 0
-      ? notOf(operation, where, "pool")
-      : notOneOf(`${prefix}pool`, pools, pool);
-  }
-  for (const [condition, only] of [
-    ["orderID", "getOrderInfo"],
-    ["terms", "calMargins"],
-  ] as const) {
-    if (target[condition] !== undefined && operation !== only) {
-      throw notOf(operation, where, condition);
+  for (const [name, value] of Object.entries({ pool, orderID, terms })) {
+    if (value !== undefined && conditionOf[operation] !== name) {
+      const problem = `${operation} has no ${name}`;
+      throw invalidArgument(`${place}${name}`, problem, "Omit it.");
     }
   }
-  encodeCondition({ ...target, operation }, prefix);
-}
-
-function notOf(
-  operation: string,
-  where: string,
-  condition: string,
-): VaultError {
-  return invalidArgument(where, `${operation} has no ${condition}`, "Omit it.");
-}
-
-/** The caller and the arguments, `0x` for any, as `MockBase.setRevertWhen` takes them. */
-function encodeCondition(
-  { operation, orderID, terms, from }: FailureTarget,
-  prefix = "",
-): readonly [from: string, args: string] {
-  const given = [orderID, terms].filter((each) => each !== undefined);
-  return [
-    from === undefined ? ANYBODY : parseAccount(from, `${prefix}from`),
-    given.length === 0 ? "0x" : dataSlice(encodeCall(operation, given).data, 4),
-  ];
-}
-
-/**
- * Returns the calls that make an operation fail.
- *
- * @param target `reason`: null ends the failures with the same condition; without a
- * condition, all of the operation.
- */
-export function callsForFailure({
-  reason,
-  ...target
-}: FailureTarget & {
-  readonly reason: ScriptedReason | null;
-}): ScriptCall[] {
-  const { operation, pool, orderID, terms, from } = target;
   const { selector } = operationEntry(operation);
-  const condition = encodeCondition(target);
-  const isConditional = [orderID, terms, from].some(
-    (each) => each !== undefined,
+  const all = targetsOf(operation);
+  const targets = all.filter(
+    ({ variant }) => pool === undefined || variant === pool,
   );
-  return targetsOf(operation)
-    .filter(({ variant }) => pool === undefined || variant === pool)
-    .map(({ role }) =>
-      reason !== null
-        ? call(
-            role,
-            "setRevertWhen",
-            selector,
-            ...condition,
-            encodeRevertData(reason),
-          )
-        : isConditional
-          ? call(role, "clearRevertWhen", selector, ...condition)
-          : call(role, "clearRevert", selector),
-    );
+  if (targets.length === 0) {
+    const pools = all.flatMap(({ variant = [] }) => variant);
+    throw notOneOf(`${place}pool`, pools, pool);
+  }
+  const args = [orderID, terms].filter((each) => each !== undefined);
+  // The caller and the arguments, as `MockBase.setRevertWhen` takes them.
+  const condition = [
+    selector,
+    from === undefined ? ANYBODY : parseAccount(from, `${place}from`),
+    args.length === 0 ? "0x" : dataSlice(encodeCall(operation, args).data, 4),
+  ];
+  const isConditional = args.length > 0 || from !== undefined;
+  const data =
+    reason === null
+      ? undefined
+      : encodeRevertData(reason, place === "" ? REASON : `${place}reason`);
+  return targets.map(({ role }) =>
+    data !== undefined
+      ? call(role, "setRevertWhen", ...condition, data)
+      : isConditional
+        ? call(role, "clearRevertWhen", ...condition)
+        : call(role, "clearRevert", selector),
+  );
 }
+
+const failureOptions = {
+  ...conditionOptions,
+  operation: option<OperationName>(),
+  reason: option<ScriptedReason>(),
+};
 
 export function checkFailures(given: unknown): readonly ScriptedFailure[] {
   if (!Array.isArray(given)) {
     throw invalidArgument("failures", "a list is needed");
   }
   return given.map((failure: ScriptedFailure, index) => {
-    const place = `failures[${index}]`;
-    const { operation: _, reason, ...conditions } = failure;
-    checkOptions(place, conditions, conditionOptions);
-    checkTarget(failure, place, `${place}.`);
-    encodeRevertData(reason, `${place}.reason`);
+    checkOptions(`failures[${index}]`, failure, failureOptions);
+    callsForFailure(failure, `failures[${index}].`);
     return failure;
   });
 }

@@ -11,13 +11,13 @@ import { parseUint256, withAddress } from "../client/inputs.js";
 import { checkOptions } from "../client/options.js";
 import { isEmptyOrder } from "../client/orders/types.js";
 import type { VaultClient } from "../client/vault-client.js";
-import { VaultError, fallbackTo } from "../errors.js";
-import { asRecord } from "../json.js";
-import { byRole, get, operationEntry, set } from "../protocol/index.js";
+import { fallbackTo } from "../errors.js";
+import type { VaultError } from "../errors.js";
+import { byRole } from "../protocol/index.js";
 import type { OperationName, VaultOrder } from "../protocol/index.js";
 import { requireMocks } from "./deployed-mocks.js";
 import type { MockAddresses } from "./deployed-mocks.js";
-import { callsForFailure, checkTarget, conditionOptions } from "./failure.js";
+import { callsForFailure, conditionOptions } from "./failure.js";
 import type { FailureCondition, ScriptedReason } from "./failure.js";
 import {
   call,
@@ -36,7 +36,9 @@ import {
   callsForChanges,
   callsForOrders,
   checkChanges,
+  isPartlyChanged,
   orderValues,
+  readAnswers,
   stateFields,
 } from "./state.js";
 import type { StateChanges } from "./state.js";
@@ -67,9 +69,11 @@ export interface RecordedSettlement {
   readonly blockNumber: number;
 }
 
-/** For values that are not read, because they are not changed or changed as a whole. */
-const placeholders: MockState = {
+/** For values that are not read, because they are not changed in part. */
+const unread: MockState = {
   ...scenarios["open-round"](0n),
+  // There are no amounts to keep of margins by terms.
+  margins: [],
   // it cannot be read: a change is checked to name both values
   settlement: {} as ScriptedSettlement,
 };
@@ -132,7 +136,15 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
   public async set(changes: MockChanges): Promise<void> {
     const checked = checkChanges(changes);
     await this.#script(async () => {
-      const current = await this.#readCurrent(checked);
+      const orders = await this.#readOrders(checked.orders ?? new Map());
+      const current = applyChanges(
+        { ...unread, orders },
+        await readAnswers(
+          this.vault,
+          answers.filter((answer) => isPartlyChanged(answer, checked)),
+          isMockError("UnexpectedTerms"),
+        ),
+      );
       return callsForChanges(applyChanges(current, checked), checked);
     });
   }
@@ -250,9 +262,8 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
     reason: ScriptedReason | null,
   ): Promise<void> {
     checkOptions(where, options, conditionOptions);
-    const target = { operation, ...(await withAddress(options)) };
-    checkTarget(target, where);
-    const script = callsForFailure({ ...target, reason });
+    const condition = await withAddress(options);
+    const script = callsForFailure({ operation, ...condition, reason });
     await this.#script(() => script);
   }
 
@@ -300,33 +311,7 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
     };
   }
 
-  /** Reads the values that are changed in part; the others are placeholders. */
-  async #readCurrent(changes: StateChanges): Promise<MockState> {
-    const state: Record<string, unknown> = {
-      ...placeholders,
-      orders: await this.#readOrders(changes.orders ?? new Map()),
-    };
-    for (const { operation, args, path } of answers) {
-      const given = get(changes, path);
-      const isWhole =
-        typeof given !== "object" ||
-        Array.isArray(given) ||
-        operationEntry(operation).outputs.every(
-          ({ name }) => asRecord(given)[name] !== undefined,
-        );
-      if (!isWhole) {
-        const read = this.vault
-          // the arguments of a query are what its operation takes
-          .read(operation, args as never)
-          // Margins by terms have no value that a change could keep.
-          .catch(fallbackTo([], isMockError("UnexpectedTerms")));
-        set(state, path, await read);
-      }
-    }
-    // the placeholders with other values
-    return state as unknown as MockState;
-  }
-
+  /** Reads the orders that are changed; one that the mocks do not have is a new one. */
   async #readOrders(
     changes: NonNullable<StateChanges["orders"]>,
   ): Promise<MockState["orders"]> {
@@ -358,8 +343,6 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
   }
 }
 
-function isMockError(name: string): (error: unknown) => boolean {
-  return (error) =>
-    VaultError.isVaultError(error) &&
-    String(error.details["reason"]).startsWith(`${name}(`);
+function isMockError(name: string): (error: VaultError) => boolean {
+  return ({ details }) => String(details["reason"]).startsWith(`${name}(`);
 }

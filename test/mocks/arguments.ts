@@ -100,7 +100,7 @@ describe("arguments of mocks", () => {
             "fail",
             ["settleAll", "no", { [condition]: "public" }],
           ] as const),
-          ...([ARGUMENT, "fail()"] as const),
+          ...([ARGUMENT, condition] as const),
         ] as const,
     ),
     // It would be every order.

@@ -65,8 +65,6 @@ export async function lazyVault(): Promise<void> {
   await mocks.succeed("getOrderInfo", { orderId: 1n });
   // @ts-expect-error -- no error of the mocks, and no signature
   await mocks.fail("getOrderInfo", { customError: "Paused" });
-  // @ts-expect-error -- either has all values
-  await vault.deployMocks({ scenario: "open-round", fixture: "fixture.json" });
   // @ts-expect-error -- a list, or a range
   vault.orders({ ids: [1], firstId: 1 });
   // @ts-expect-error -- not a value of a new round
