@@ -1,14 +1,14 @@
 import {
   FAILED_IDS_AT_END,
-  UNKNOWN_IDS_AT_END,
   isEmptyOrder,
   isFailedOrder,
-} from "../src/client/orders/types.js";
+} from "../src/client/order-reader.js";
+import { UNKNOWN_IDS_AT_END } from "../src/client/orders.js";
 import type {
   FailedOrder,
   ListedOrder,
   Order,
-} from "../src/client/orders/types.js";
+} from "../src/client/order-reader.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { hasOwnersScale, operations } from "../src/protocol/index.js";
 import type { Field } from "../src/protocol/index.js";

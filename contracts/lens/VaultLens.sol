@@ -15,9 +15,9 @@ pragma solidity ^0.8.20;
 /// `FORMAT` | block number | block timestamp | chain id | entries
 ///
 /// and each entry is one word (byte 0: a status, byte 1: whether the target
-/// has code, bytes 20 to 27: the gas that was used, bytes 28 to 31: the length
-/// of the data), followed by the data, which is not padded. An order whose
-/// values are small is packed: see `PACKED`.
+/// has code, bytes 28 to 31: the length of the data), followed by the data,
+/// which is not padded. An order whose values are small is packed: see
+/// `PACKED`.
 contract VaultLens {
     /// @dev The first word of every answer. A node that ignores state
     /// overrides cannot answer it by chance.
@@ -38,20 +38,29 @@ contract VaultLens {
     uint256 private constant USED_UP = 3;
 
     /// @dev Status of an order without the zeros at the start of its words, a
-    /// third of the bytes: this byte, the length of the pair (1 byte) and the
-    /// pair, the holder (20 bytes), the nine values behind it (12 bytes each),
-    /// the direction and the state (1 byte each).
+    /// third of the bytes: this byte, the length of the pair, the direction and
+    /// the state (1 byte each), the holder (20 bytes), the time (8 bytes), the
+    /// eight other values (12 bytes each) and the pair.
     uint256 private constant PACKED = 4;
+    uint256 private constant PACKED_SIZE = 128;
+
+    /// @dev Status of an entry: the id used up even `PLENTY`, so it is no order.
+    uint256 private constant ABSENT = 5;
 
     /// @dev The most bytes of an answer that are passed on.
     uint256 private constant MAX_DATA = 8192;
 
-    /// @dev An order's share of the gas.
-    uint256 private constant LEAST_SHARE = 40_000;
-    uint256 private constant LARGEST_SHARE = 100_000;
+    /// @dev An order's share of the gas, and what has to be left before it.
+    uint256 private constant SHARE = 150_000;
+    uint256 private constant RESERVE = 170_000;
 
-    /// @dev The gas that is left for an order's share, and to return.
-    uint256 private constant RESERVE = 110_000;
+    /// @dev More gas than any order needs: to store it takes eight times the gas
+    /// of reading it, and a transaction has 16.7 million at most (EIP-7825).
+    uint256 private constant PLENTY = 2_500_000;
+
+    /// @dev The words of an order are here, where the compiler knows it.
+    uint256 private constant ORDER = 0x80;
+    uint256 private constant ORDER_SIZE = 0x1e0;
 
     /// @dev `ITrading.getOrderInfo`.
     bytes4 private constant GET_ORDER_INFO = 0xd311636b;
@@ -75,30 +84,35 @@ contract VaultLens {
         }
         uint256 next = 6;
         for (; left > 0; --left) {
+            uint256 share = gasleft() / left;
             address target;
-            uint256 length;
+            uint256 status;
             assembly ("memory-safe") {
                 let head := calldataload(next)
                 target := shr(96, head)
-                length := and(shr(80, head), 0xffff)
+                let length := and(shr(80, head), 0xffff)
                 next := add(next, 22)
-                calldatacopy(add(end, 0x20), next, length)
+                calldatacopy(end, next, length)
                 next := add(next, length)
+                let before := gas()
+                status := staticcall(share, target, end, length, 0, 0)
+                // A contract may also revert without a reason.
+                if iszero(or(status, returndatasize())) {
+                    if gt(sub(before, gas()), sub(share, shr(5, share))) {
+                        status := USED_UP
+                    }
+                }
             }
-            end = _readCall(end, target, length, gasleft() / left);
+            end = _write(end, target.code.length > 0, status);
         }
         _return(start, end);
     }
 
-    /// @notice Reads orders by id, as many as the gas allows and at least one.
-    /// @dev Each order gets a share of the gas: twice the most that an order has
-    /// used so far, between `LEAST_SHARE` and `LARGEST_SHARE`. If it uses more
-    /// than three quarters of it, its answer does not count, even if it
-    /// succeeded: a call inside it may have run out of gas. Then it gets an
-    /// eighth of all gas, until that has not sufficed for an id: with so much
-    /// for each of hundreds of unknown ids, the gas would not suffice. It stops
-    /// before an order that cannot get its share, or the eighth, unless it is
-    /// the first.
+    /// @notice Reads orders, as many as the gas allows and at least one.
+    /// @dev If an order uses more than three quarters of its share, its answer
+    /// does not count, even if it succeeded: a call inside it may have run out
+    /// of gas. Then it gets `PLENTY` if there is as much twice, until that has not
+    /// sufficed for an id: so much for each unknown id would use up all gas.
     /// @param trading The contract to read from.
     /// @param firstId The first id, unless there is a list of ids.
     /// @param count How many orders to read at most.
@@ -109,31 +123,30 @@ contract VaultLens {
         uint256 count,
         uint256[] calldata ids
     ) external view {
-        uint256 eighth = gasleft() / 8;
+        assembly ("memory-safe") {
+            mstore(0x40, add(ORDER, ORDER_SIZE))
+        }
         (uint256 start, uint256 end) = _header();
         bool hasCode = trading.code.length > 0;
-        uint256 share = LEAST_SHARE;
         bool isTried;
-        // The caller does not ask beyond the last id, and gas is far below 2^256.
+        // The caller does not ask beyond the last id.
         unchecked {
             for (uint256 i = 0; i < count; ++i) {
-                if (gasleft() < RESERVE && i > 0) break;
-                uint256 orderID = ids.length == 0 ? firstId + i : ids[i];
-                assembly ("memory-safe") {
-                    mstore(0x00, GET_ORDER_INFO)
-                    mstore(0x04, orderID)
-                }
-                (uint256 status, uint256 used) = _readOrder(trading, share);
-                if (status == USED_UP && !isTried) {
-                    if (i > 0 && gasleft() - gasleft() / 32 < eighth) break;
-                    (status, used) = _readOrder(trading, eighth);
-                    isTried = status == USED_UP;
-                }
-                if (2 * used > share && status != USED_UP) {
-                    share = 2 * used < LARGEST_SHARE ? 2 * used : LARGEST_SHARE;
+                uint256 status = USED_UP;
+                if (gasleft() > RESERVE) {
+                    uint256 id = ids.length == 0 ? firstId + i : ids[i];
+                    status = _readOrder(trading, id, SHARE);
+                    if (status == USED_UP && !isTried && gasleft() > 2 * PLENTY)
+                    {
+                        status = _readOrder(trading, id, PLENTY);
+                        isTried = status == USED_UP;
+                        if (isTried) status = ABSENT;
+                    }
+                } else if (i > 0) {
+                    break;
                 }
                 uint256 packed = status == RETURNED ? _pack(end) : end;
-                end = packed > end ? packed : _write(end, hasCode, status, used);
+                end = packed > end ? packed : _write(end, hasCode, status);
             }
         }
         _return(start, end);
@@ -171,15 +184,6 @@ contract VaultLens {
         _return(start, end);
     }
 
-    /// @notice Gives all that it has to an account that has less than that,
-    /// or has code: one that cannot pay for gas, or does not have to.
-    function lend(address account, uint256 needed) external {
-        if (account.balance < needed || account.code.length > 0) {
-            (bool isTaken,) = account.call{value: address(this).balance}("");
-            require(isTaken);
-        }
-    }
-
     /// @notice The base fee of the block that this runs in.
     function baseFee() external view returns (uint256) {
         return block.basefee;
@@ -209,58 +213,26 @@ contract VaultLens {
         }
     }
 
-    /// @dev Makes one call, whose input is behind its entry, and writes that.
-    function _readCall(
-        uint256 entry,
-        address target,
-        uint256 length,
-        uint256 share
-    ) private view returns (uint256 end) {
-        (uint256 status, uint256 used) =
-            _call(target, entry + 32, length, share);
-        uint256 size;
-        assembly ("memory-safe") {
-            size := returndatasize()
-        }
-        // A contract may also revert without a reason.
-        if (status == REVERTED && size == 0 && used > share - share / 32) {
-            status = USED_UP;
-        }
-        return _write(entry, target.code.length > 0, status, used);
-    }
-
-    /// @dev Makes the call in the scratch space.
-    /// @return status USED_UP if it used more than three quarters of its share.
-    function _readOrder(address trading, uint256 share)
+    function _readOrder(address trading, uint256 orderID, uint256 share)
         private
         view
-        returns (uint256 status, uint256 used)
+        returns (uint256 status)
     {
-        unchecked {
-            uint256 largest = gasleft() - gasleft() / 32;
-            if (share > largest) share = largest;
-            (status, used) = _call(trading, 0x00, 0x24, share);
-            if (used > share - share / 4) status = USED_UP;
-        }
-    }
-
-    /// @return status REVERTED or RETURNED, with the EVM's return data.
-    function _call(
-        address target,
-        uint256 input,
-        uint256 length,
-        uint256 gasLimit
-    ) private view returns (uint256 status, uint256 used) {
+        bytes4 selector = GET_ORDER_INFO;
         assembly ("memory-safe") {
-            let gasBefore := gas()
-            status := staticcall(gasLimit, target, input, length, 0, 0)
-            used := sub(gasBefore, gas())
+            mstore(0x00, selector)
+            mstore(0x04, orderID)
+            let before := gas()
+            status := staticcall(share, trading, 0, 36, ORDER, ORDER_SIZE)
+            if gt(sub(before, gas()), sub(share, shr(2, share))) {
+                status := USED_UP
+            }
         }
     }
 
     /// @dev Writes an entry at `entry`, above which all memory is free, with
     /// the EVM's return data.
-    function _write(uint256 entry, bool hasCode, uint256 status, uint256 used)
+    function _write(uint256 entry, bool hasCode, uint256 status)
         private
         pure
         returns (uint256 end)
@@ -269,7 +241,7 @@ contract VaultLens {
             let size := returndatasize()
             if gt(size, MAX_DATA) { status := TOO_LONG }
             if gt(status, RETURNED) { size := 0 }
-            mstore(entry, or(shl(32, used), size))
+            mstore(entry, size)
             mstore8(entry, status)
             mstore8(add(entry, 1), hasCode)
             end := add(entry, 0x20)
@@ -278,47 +250,61 @@ contract VaultLens {
         }
     }
 
-    /// @dev Writes the order in the EVM's return data at `entry`.
+    /// @dev Writes the order at `entry`.
     /// @return end `entry` if it is not exactly an order, or a value is too large.
     function _pack(uint256 entry) private pure returns (uint256 end) {
-        uint256 status = PACKED;
         assembly ("memory-safe") {
+            function put(place, to) -> value {
+                value := mload(place)
+                mstore(to, shl(160, value))
+            }
+            let length := mload(0x220)
+            let hasPair := eq(returndatasize(), 0x1e0)
+            // Not empty, the pair has a word, padded with zeros.
+            let pair := mul(mload(0x240), hasPair)
+            let misfit := or(xor(mload(0x80), 0x1a0), gt(length, 31))
+            misfit := or(
+                misfit,
+                xor(
+                    returndatasize(),
+                    add(0x1c0, shl(5, iszero(iszero(length))))
+                )
+            )
+            misfit := or(misfit, shl(shl(3, length), pair))
+            let holder := mload(0xa0)
+            let time := mload(0x1a0)
+            let direction := mload(0x1e0)
+            let state := mload(0x200)
+            misfit := or(misfit, or(shr(160, holder), shr(64, time)))
+            misfit := or(misfit, shr(8, or(direction, state)))
+            mstore(
+                entry,
+                or(
+                    or(
+                        shl(
+                            224,
+                            or(
+                                or(0x04000000, shl(16, length)),
+                                or(shl(8, direction), state)
+                            )
+                        ),
+                        shl(64, holder)
+                    ),
+                    time
+                )
+            )
+            let wide := put(0xc0, add(entry, 32))
+            wide := or(wide, put(0xe0, add(entry, 44)))
+            wide := or(wide, put(0x100, add(entry, 56)))
+            wide := or(wide, put(0x120, add(entry, 68)))
+            wide := or(wide, put(0x140, add(entry, 80)))
+            wide := or(wide, put(0x160, add(entry, 92)))
+            wide := or(wide, put(0x180, add(entry, 104)))
+            wide := or(wide, put(0x1c0, add(entry, 116)))
+            mstore(add(entry, PACKED_SIZE), pair)
             end := entry
-            let size := returndatasize()
-            if or(eq(size, 0x1c0), eq(size, 0x1e0)) {
-                // Above the most bytes that are written here.
-                let order := add(entry, 0x100)
-                mstore(add(order, 0x1c0), 0)
-                returndatacopy(order, 0, size)
-                let length := mload(add(order, 0x1a0))
-                let pair := mload(add(order, 0x1c0))
-                // The pair has its place, and a word if it is not empty, padded
-                // with zeros.
-                let misfit := or(xor(mload(order), 0x1a0), gt(length, 0x1f))
-                misfit := or(misfit, xor(eq(size, 0x1c0), iszero(length)))
-                misfit := or(misfit, shl(shl(3, length), pair))
-                mstore8(entry, status)
-                mstore8(add(entry, 1), length)
-                mstore(add(entry, 2), pair)
-                let next := add(add(entry, 2), length)
-                let value := mload(add(order, 0x20))
-                misfit := or(misfit, shr(160, value))
-                mstore(next, shl(96, value))
-                next := add(next, 20)
-                for { let place := 0x40 } lt(place, 0x160) {
-                    place := add(place, 0x20)
-                } {
-                    value := mload(add(order, place))
-                    misfit := or(misfit, shr(96, value))
-                    mstore(next, shl(160, value))
-                    next := add(next, 12)
-                }
-                value := mload(add(order, 0x160))
-                let state := mload(add(order, 0x180))
-                misfit := or(misfit, shr(8, or(value, state)))
-                mstore8(next, value)
-                mstore8(add(next, 1), state)
-                if iszero(misfit) { end := add(next, 2) }
+            if iszero(or(misfit, shr(96, wide))) {
+                end := add(add(entry, PACKED_SIZE), length)
             }
         }
     }
@@ -329,3 +315,4 @@ contract VaultLens {
         }
     }
 }
+

@@ -27,13 +27,12 @@ export const MOCKS_SOURCE = "deployMocks()";
  *
  * @returns Undefined if the address is not one that deployMocks() or a task deployed.
  */
-export function mockHint(
-  { source }: Pick<LocatedAddress, "source">,
-  operation: string,
-): string | undefined {
+export function mockHint({
+  source,
+}: Pick<LocatedAddress, "source">): string | undefined {
   // Only mocks have their addresses in a file.
   return source === MOCKS_SOURCE || source.endsWith(".json")
-    ? `The contract is a mock (${source}): if it was scripted to fail, succeed() or \`npx hardhat vault mock succeed ${operation}\` ends that.`
+    ? `The contract is a mock (${source}): its state refuses the call, or it was scripted to fail, which succeed() ends.`
     : undefined;
 }
 

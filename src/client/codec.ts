@@ -257,7 +257,7 @@ export function answerError(
       contract,
       address,
       hint:
-        mockHint({ source }, operation) ??
+        mockHint({ source }) ??
         (kind === "none"
           ? wrongAddressHint(source, network)
           : "This reason is from the contract: correct what it names, or ask the contract's operator."),

@@ -3,7 +3,7 @@
  *
  * @module hardhat-vault/client
  */
-export { isEmptyOrder, isFailedOrder } from "./orders/types.js";
+export { isEmptyOrder, isFailedOrder } from "./order-reader.js";
 export { isFailedReading } from "./failed-reading.js";
 export { VaultClient } from "./vault-client.js";
 export { VaultError } from "../errors.js";

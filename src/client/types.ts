@@ -9,12 +9,8 @@ export type {
 export type { Eip1193Provider } from "../rpc/eip1193.js";
 export type { RetryEvent } from "../rpc/retry.js";
 export type { BlockTag } from "./inputs.js";
-export type {
-  FailedOrder,
-  ListedOrder,
-  Order,
-  OrdersOptions,
-} from "./orders/types.js";
+export type { FailedOrder, ListedOrder, Order } from "./order-reader.js";
+export type { OrdersOptions } from "./orders.js";
 export type { PastRound, RoundsOptions } from "./rounds.js";
 export type {
   SnapshotOptions,

@@ -20,8 +20,9 @@ import { fixedAddresses, firstOf } from "./addresses.js";
 import type { ContractAddresses } from "./addresses.js";
 import { contractFactories } from "./codec.js";
 import { isNotConfigured } from "./failed-reading.js";
-import { readOrders } from "./orders/read-orders.js";
-import type { ListedOrder, Order, OrdersOptions } from "./orders/types.js";
+import { readOrders } from "./orders.js";
+import type { ListedOrder, Order } from "./order-reader.js";
+import type { OrdersOptions } from "./orders.js";
 import { checkOptions } from "./options.js";
 import { VaultReader } from "./reader.js";
 import type { ReadOptions } from "./reader.js";
@@ -297,7 +298,8 @@ export class VaultClient extends VaultReader {
    * thrown. For an unknown id the
    * contract fails, or every value is zero (`isEmptyOrder()`). Without `lastId`,
    * unknown ids are left out, and the list ends at 16 ids in a row that fail, or at 500
-   * that are no orders. If the first 16 ids fail, the first error is thrown.
+   * that are no orders. If the first 16 ids fail, the first error is thrown. A contract that
+   * answers every id with an order is read without end: pass a `lastId`.
    *
    * @throws VaultError when iterated: VAULT_REORGED if the chain replaced the block
    * meanwhile; and for an invalid option, a missing contract or a node that does not

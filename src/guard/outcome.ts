@@ -142,8 +142,7 @@ export async function explainRefusal(
   }
   const { source } = await vault.addressOf("vault");
   const hint =
-    mockHint({ source }, "settleAll") ??
-    wrongAddressHint(source, vault.networkName);
+    mockHint({ source }) ?? wrongAddressHint(source, vault.networkName);
   return { code: "VAULT_CALL_REVERTED", reason: `${text}. ${hint}` };
 }
 

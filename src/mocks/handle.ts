@@ -9,7 +9,7 @@ import type {
 } from "../bindings/index.js";
 import { parseUint256, withAddress } from "../client/inputs.js";
 import { checkOptions } from "../client/options.js";
-import { isEmptyOrder } from "../client/orders/types.js";
+import { isEmptyOrder } from "../client/order-reader.js";
 import type { VaultClient } from "../client/vault-client.js";
 import { fallbackTo } from "../errors.js";
 import type { VaultError } from "../errors.js";

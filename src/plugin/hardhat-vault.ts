@@ -11,11 +11,8 @@ import type { ErrorAbisOf } from "../client/error-abis.js";
 import { withCallerStack } from "../caller-stack.js";
 import { parseAddress } from "../client/inputs.js";
 import { fallbackTo } from "../errors.js";
-import type {
-  ListedOrder,
-  Order,
-  OrdersOptions,
-} from "../client/orders/types.js";
+import type { ListedOrder, Order } from "../client/order-reader.js";
+import type { OrdersOptions } from "../client/orders.js";
 import { VaultClient } from "../client/vault-client.js";
 import type {
   DeployMocksOptions,

@@ -5,7 +5,7 @@ import type { NetworkConnection, NetworkManager } from "hardhat/types/network";
 
 import { withCallerStack } from "../caller-stack.js";
 import type { ContractAddresses } from "../client/addresses.js";
-import type { OrdersOptions } from "../client/orders/types.js";
+import type { OrdersOptions } from "../client/orders.js";
 import type { VaultAddresses, VaultContracts } from "../client/vault-client.js";
 import { operationNames } from "../protocol/index.js";
 import type { OperationName } from "../protocol/index.js";

@@ -67,7 +67,7 @@ export async function describe(
   const fee = isContract(accountIn(before, sender)) ? 0n : gasUsed * gasPrice;
   const isTooPoor = funds < fee;
   const { source } = await vault.addressOf("vault");
-  const ofMock = mockHint({ source }, "settleAll");
+  const ofMock = mockHint({ source });
   const notes = [
     failed !== undefined &&
       ofMock !== undefined &&

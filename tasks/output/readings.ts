@@ -1,7 +1,7 @@
 import { capitalize } from "@nomicfoundation/hardhat-utils/string";
 
-import { isEmptyOrder } from "../../src/client/orders/types.js";
-import type { ListedOrder } from "../../src/client/orders/types.js";
+import { isEmptyOrder } from "../../src/client/order-reader.js";
+import type { ListedOrder } from "../../src/client/order-reader.js";
 import { isFailedReading } from "../../src/client/failed-reading.js";
 import type { FailedReading } from "../../src/client/failed-reading.js";
 import { textsForCommandLine } from "../../src/errors.js";

@@ -1,6 +1,6 @@
 import { formatUnits } from "ethers";
 
-import type { Order } from "../../src/client/orders/types.js";
+import type { Order } from "../../src/client/order-reader.js";
 import type { PastRound } from "../../src/client/rounds.js";
 import {
   LAST_DATE_SECONDS,

@@ -91,11 +91,11 @@ describe("client - the reason of a read that reverts", () => {
       /check the address, which comes from/u,
     ],
     [
-      "advises to end the failure of a mock that a task deployed",
+      "tells that a mock that a task deployed may be scripted to fail",
       "0x",
       {},
       /^no reason given/u,
-      /vault mock succeed queryVolume/u,
+      /is a mock .*scripted to fail/u,
       `${PROJECT_FOLDER}/31337.json`,
     ],
     [

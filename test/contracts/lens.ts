@@ -29,15 +29,12 @@ const RETURNS_THE_GAS = "0x5a60005260206000f3";
 /** Returns a word after it has used so much gas. */
 const uses = (gas: number): string =>
   `0x5a5b805a900362${gas.toString(16).padStart(6, "0")}11600157602a60005260206000f3`;
-/** Uses 35,000 gas and returns zero, as if a call in it had failed; with so much, a word. */
+/** Uses 120,000 gas and returns zero, as if a call in it had failed; with so much, a word. */
 const shortOf = (gas: number): string =>
-  `0x5a62${gas.toString(16).padStart(6, "0")}10601c575a5b805a9003620088b811600a5760206000f35b602a60005260206000f3`;
+  `0x5a62${gas.toString(16).padStart(6, "0")}10601c575a5b805a90036201d4c011600a5760206000f35b602a60005260206000f3`;
 /** The gas that is left, but for order 5, which is INVALID. */
 const INVALID_5 = "0x6004356005146012575a60005260206000f35bfe";
 const INVALID = "0xfe";
-/** Uses so much gas for order 0, and all for the others. */
-const usesUpBehind = (gas: number): string =>
-  `0x6004356019575a5b805a900362${gas.toString(16).padStart(6, "0")}1160075760206000f35bfe`;
 
 describe("the lens", () => {
   let connection: NetworkConnection;
@@ -75,7 +72,6 @@ describe("the lens", () => {
     const entries = answer?.entries.map(({ status, hasCode, start, end }) => ({
       ...{ status, hasCode },
       data: answer.bytes.toString("hex", start, end),
-      gas: Number(answer.bytes.readBigUInt64BE(start - 12)),
     }));
     return { block: answer?.block, entries: entries ?? [] };
   };
@@ -96,7 +92,7 @@ describe("the lens", () => {
     ]);
     const latest = await connection.vault.block();
     expect(block?.number).to.be.within(latest.number, latest.number + 1);
-    expect(entries.map(({ gas: _, ...entry }) => entry)).to.deep.equal([
+    expect(entries).to.deep.equal([
       { status: "returned", hasCode: true, data: word },
       { status: "reverted", hasCode: true, data: word },
       { status: "reverted", hasCode: true, data: "" },
@@ -142,13 +138,16 @@ describe("the lens", () => {
     expect(entries.map(({ status }) => status)).to.deep.equal([
       ...["returned", "usedUp", "reverted", "returned"],
     ]);
-    expect(entries[1]?.gas).to.be.within(0.25 * GAS, 0.33 * GAS);
   });
 
-  const ordersOf = async (code: string, ids: readonly number[]) => {
+  const ordersOf = async (
+    code: string,
+    ids: readonly number[],
+    gas?: number,
+  ) => {
     const trading = await place(addressOf("77ad"), code);
     const asked = encode("readOrders", trading, 0n, BigInt(ids.length), ids);
-    return (await read(asked)).entries;
+    return (await read(asked, gas)).entries;
   };
   const rangeOf = async (
     code: string,
@@ -161,36 +160,36 @@ describe("the lens", () => {
     return (await read(asked, gas)).entries;
   };
 
-  for (const [used, [least, most], why] of [
-    [20_000, [41, 44], "less than three quarters of its share"],
-    [
-      35_000,
-      [21, 24],
-      "more than that of the first share, and less of the next",
-    ],
+  const WORD = "2a".padStart(64, "0");
+  const PLENTY = 10_000_000;
+
+  for (const [used, gas, [least, most]] of [
+    [20_000, GAS, [38, 42]],
+    [100_000, GAS, [8, 8]],
+    [200_000, GAS, [5, 6]],
+    [200_000, PLENTY, [30, 50]],
   ] as const) {
-    it(`readOrders() repeats an order that uses ${used} gas, ${why}, only if it has to`, async () => {
-      const entries = await rangeOf(uses(used), 0n, 100n);
+    const status = used > 112_500 && gas === GAS ? "usedUp" : "returned";
+    it(`readOrders() with ${gas} gas goes on until the next order might not have enough, of orders that use ${used}: ${status}`, async () => {
+      const entries = await rangeOf(uses(used), 0n, 100n, gas);
       expect(entries.length).to.be.within(least, most);
-      for (const { status, gas } of entries) {
-        expect(status).to.equal("returned");
-        expect(gas).to.be.within(used, used + 3_000);
+      for (const entry of entries.slice(0, 8)) {
+        expect(entry.status).to.equal(status);
       }
     });
   }
 
-  it("readOrders() gives an eighth of all gas to the first id that uses up its share, and no more than that to the next ones", async () => {
-    const entries = await rangeOf(INVALID, 0n, 6n);
-    expect(entries.map(({ status }) => status)).to.include("usedUp");
-    const [first = 0, ...others] = entries.map(({ gas }) => gas);
-    expect(first).to.be.within(0.11 * GAS, 0.126 * GAS);
-    expect(Math.max(...others)).to.be.below(45_000);
-    expect(entries).to.have.length(6);
+  it("readOrders() gives an order plenty of gas if it used most of its share, whatever it returned", async () => {
+    const [entry] = await rangeOf(shortOf(200_000), 0n, 1n, PLENTY);
+    expect(entry?.data).to.equal(WORD);
   });
 
-  it("readOrders() gives more gas to an order that used most of its share, whatever it returned", async () => {
-    const [entry] = await rangeOf(shortOf(60_000), 0n, 1n);
-    expect(entry?.data).to.equal("2a".padStart(64, "0"));
+  it("readOrders() tells of the first id that uses up plenty of gas, and gives no more than a share to the next ones", async () => {
+    const entries = await rangeOf(INVALID, 0n, 6n, PLENTY);
+    expect(entries.map(({ status }) => status)).to.deep.equal([
+      "absent",
+      ...Array.from({ length: 5 }, () => "usedUp"),
+    ]);
   });
 
   it("readOrders() tells whether there is code", async () => {
@@ -203,49 +202,31 @@ describe("the lens", () => {
     }
   });
 
-  for (const [used, [least, most], share] of [
-    [30_000, [60_000, 66_000], "twice what an order used"],
-    [70_000, [100_000, 103_000], "100,000 gas at most"],
-  ] as const) {
-    it(`readOrders() gives the ids behind an order that used ${used} gas ${share}`, async () => {
-      const entries = await rangeOf(usesUpBehind(used), 0n, 4n);
-      expect(entries).to.have.length(4);
-      // The second one gets an eighth of all gas, too.
-      for (const { gas } of entries.slice(2)) {
-        expect(gas).to.be.within(least, most);
-      }
-    });
-  }
-
   it("readOrders() reads an order, or tells that it used up its share, with however little gas", async () => {
-    for (let gas = 80_000; gas < 200_000; gas += 5_000) {
-      const [entry] = await rangeOf(shortOf(60_000), 0n, 9n, gas);
-      const isWrong = entry?.status === "returned" && !/2a$/u.test(entry.data);
-      expect([entry?.status, isWrong], `${gas}`).to.deep.oneOf([
-        ["returned", false],
-        ["usedUp", false],
-      ]);
-    }
-  });
-
-  it("readOrders() stops before an order that cannot get an eighth of all gas, and would return a wrong value with less", async () => {
-    // Each stops with another rest.
-    for (let gas = GAS; gas < GAS + 36_000; gas += 6_000) {
-      const entries = await rangeOf(shortOf(100_000), 0n, 100n, gas);
-      expect(entries.length).to.be.within(10, 30);
-      for (const { data } of entries) {
-        expect(data).to.equal("2a".padStart(64, "0"));
+    for (let gas = 80_000; gas < 400_000; gas += 5_000) {
+      for (const entry of await rangeOf(shortOf(130_000), 0n, 9n, gas)) {
+        const isWrong = entry.status === "returned" && entry.data !== WORD;
+        expect([entry.status, isWrong], `${gas}`).to.deep.oneOf([
+          ["returned", false],
+          ["usedUp", false],
+        ]);
       }
     }
   });
 
   it("readOrders() reads on behind an id that uses up all gas, of a range and of a list", async () => {
-    const statuses = ["returned", "returned", "usedUp", "returned"];
-    for (const entries of [
-      await rangeOf(INVALID_5, 3n, 4n),
-      await ordersOf(INVALID_5, [9, 3, 5, 1]),
-    ]) {
-      expect(entries.map(({ status }) => status)).to.deep.equal(statuses);
+    for (const [gas, invalid] of [
+      [GAS, "usedUp"],
+      [PLENTY, "absent"],
+    ] as const) {
+      for (const entries of [
+        await rangeOf(INVALID_5, 3n, 4n, gas),
+        await ordersOf(INVALID_5, [9, 3, 5, 1], gas),
+      ]) {
+        expect(entries.map(({ status }) => status)).to.deep.equal([
+          ...["returned", "returned", invalid, "returned"],
+        ]);
+      }
     }
   });
 

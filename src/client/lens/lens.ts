@@ -46,20 +46,15 @@ function twoBytes(value: number): string {
 export function encodeReadOrders(
   trading: string,
   ids: readonly bigint[],
+  isRange: boolean,
 ): string {
   const [first = 0n] = ids;
   return lensInterface.encodeFunctionData("readOrders", [
     trading,
     first,
     ids.length,
-    isRun(ids) ? [] : ids,
+    isRange ? [] : ids,
   ]);
-}
-
-/** True if each id is the one after the id before it. */
-export function isRun(ids: readonly bigint[]): boolean {
-  let [next = 0n] = ids;
-  return ids.every((orderID) => orderID === next++);
 }
 
 /**
@@ -146,7 +141,8 @@ export async function callLens(
 export interface LensEntry {
   /**
    * `tooLong` and `usedUp`: the call needs a request of its own. `packed`: an order
-   * without the zeros at the start of its words.
+   * without the zeros at the start of its words. `absent`: no order, for it used up more
+   * gas than any needs.
    */
   readonly status: (typeof statuses)[number];
   readonly hasCode: boolean;
@@ -178,10 +174,11 @@ const statuses = [
   "tooLong",
   "usedUp",
   "packed",
+  "absent",
 ] as const;
 
-/** Bytes of a packed order behind its pair: see PACKED in VaultLens.sol. */
-export const PACKED_SIZE = 20 + 9 * 12 + 2;
+/** Bytes of a packed order before its pair: see PACKED in VaultLens.sol. */
+export const PACKED_SIZE = 4 + 20 + 8 + 8 * 12;
 
 /** @returns Undefined unless the bytes are the whole answer of a lens. */
 export function parseLensAnswer(bytes: Buffer): LensAnswer | undefined {
@@ -223,13 +220,14 @@ function parseLensEntries(
   while (offset < to) {
     const status = statuses[bytes.readUInt8(offset)];
     const isPacked = status === "packed";
-    const start = offset + (isPacked ? 2 : WORD);
-    if (status === undefined || start > to) {
+    const head = offset + (isPacked ? PACKED_SIZE : WORD);
+    if (status === undefined || head > to) {
       return undefined;
     }
-    const end = isPacked
-      ? start + bytes.readUInt8(offset + 1) + PACKED_SIZE
-      : start + bytes.readUInt32BE(start - 4);
+    const length = isPacked
+      ? bytes.readUInt8(offset + 1)
+      : bytes.readUInt32BE(head - 4);
+    const [start, end] = [isPacked ? offset : head, head + length];
     if (end > to) {
       return undefined;
     }
@@ -238,11 +236,6 @@ function parseLensEntries(
     offset = end;
   }
   return entries;
-}
-
-/** The gas that the call of an entry used, which is not packed. */
-export function gasUsedBy({ bytes }: LensAnswer, { start }: LensEntry): number {
-  return Number(bytes.readBigUInt64BE(start - 12));
 }
 
 /** Converts an entry to the answer of its call. Secrets in a reason are not hidden. */

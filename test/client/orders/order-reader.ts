@@ -97,16 +97,15 @@ describe("client - requests of orders()", () => {
     expect(seen.at(-1)).to.equal(10);
   });
 
-  const scattered = Array.from({ length: 1_000 }, (_, index) => 2 * index);
-  for (const [title, options, expected] of [
-    ["700 orders of a range", { firstId: 1, lastId: 1_000 }, [700, 300]],
-    ["700 ids that are not in a row", { ids: scattered }, [700, 300]],
-    ["all ids that are in a row", { ids: range(7, 256) }, [250]],
+  const scattered = Array.from({ length: 1_200 }, (_, index) => 2 * index);
+  for (const [title, options] of [
+    ["of a range", { firstId: 1, lastId: 1_200 }],
+    ["that are listed", { ids: scattered }],
   ] as const) {
-    it(`orders() requests ${title} at once`, async () => {
+    it(`orders() requests 1,000 orders ${title} at once`, async () => {
       const sizes: number[] = [];
       await outlineOf(sized(sizes), { ...options, concurrency: 1 });
-      expect(sizes).to.deep.equal(expected);
+      expect(sizes).to.deep.equal([1_000, 200]);
     });
   }
 

@@ -1,0 +1,425 @@
+import type { Buffer } from "node:buffer";
+
+import { ZeroAddress } from "ethers";
+import pLimit from "p-limit";
+
+import { VaultError } from "../errors.js";
+import type { VaultOrder } from "../protocol/index.js";
+import { getBalance } from "../rpc/accounts.js";
+import type { CallResult } from "../rpc/calls.js";
+import { isReorganised } from "../rpc/pinned-block.js";
+import { fewRetries } from "../rpc/retry.js";
+import { invalidOpcode } from "../rpc/revert-reason.js";
+import type { LocatedAddress } from "./addresses.js";
+import { addressAt, answerError, decodeOutputs, encodeCall } from "./codec.js";
+import { explainAnswer } from "./error-abis.js";
+import type { FailedReading } from "./failed-reading.js";
+import {
+  PACKED_SIZE,
+  callLens,
+  canRunLens,
+  encodeReadOrders,
+  entryAnswer,
+} from "./lens/lens.js";
+import type { LensAnswer, LensEntry } from "./lens/lens.js";
+import { requestAtBlock } from "./missing-state.js";
+import { readCall } from "./reader.js";
+import type { Context } from "./reader.js";
+import { viewOf } from "./words.js";
+
+/** An order and its id. Values are unscaled. */
+export type Order = { readonly orderID: bigint } & VaultOrder;
+
+/** An order that could not be read. */
+export interface FailedOrder extends FailedReading {
+  readonly orderID: bigint;
+}
+
+export type ListedOrder = Order | FailedOrder;
+
+/**
+ * True if the order could not be read: its `error` has the reason.
+ *
+ * @example
+ * ```ts
+ * for await (const order of vault.orders()) {
+ *   if (isFailedOrder(order)) console.log(order.error.code);
+ * }
+ * ```
+ */
+export function isFailedOrder(order: ListedOrder): order is FailedOrder {
+  return "error" in order;
+}
+
+/**
+ * True if every value is zero, which some contracts return for an unknown id.
+ *
+ * @example
+ * ```ts
+ * for await (const order of vault.orders({ ids: [1n, 9n] })) {
+ *   if (isEmptyOrder(order)) console.log(order.orderID); // 9n
+ * }
+ * ```
+ */
+export function isEmptyOrder(order: ListedOrder): order is Order {
+  return (
+    !isFailedOrder(order) &&
+    // Of nearly every order, this suffices, and makes no list.
+    order.exType === "" &&
+    Object.entries(order).every(
+      ([name, value]) => name === "orderID" || zeros.includes(value),
+    )
+  );
+}
+
+const zeros: readonly unknown[] = [0n, 0, "", ZeroAddress];
+
+const getOrderInfo = { operation: "getOrderInfo", role: "trading" } as const;
+
+/** So many ids in a row that fail end a list without a last id. */
+export const FAILED_IDS_AT_END = 16;
+
+/** Decoded when it is handed out: its bytes take a fraction of the memory. */
+type Packed = () => Order;
+
+interface Part {
+  readonly orders: ReadonlyArray<ListedOrder | Packed>;
+  /** True if the contract has no id behind them. */
+  readonly isEnd: boolean;
+}
+
+export interface Chunk {
+  /** To be iterated once. Fewer than ids if the list ends in the chunk. */
+  readonly orders: Iterable<ListedOrder>;
+  readonly count: number;
+  readonly isEnd: boolean;
+  /** The fewest that the gas of a request allowed; undefined if it sufficed. */
+  readonly allowed: number | undefined;
+  /** Half of what the node refused; undefined if it refused nothing. */
+  readonly most: number | undefined;
+}
+
+interface Scan {
+  /** True if each id is the one after the id before it. */
+  readonly isRange: boolean;
+  /** True if the list ends at a run of failed ids. */
+  readonly isOpen: boolean;
+  /** Requests at the same time, if each is for one order. */
+  readonly concurrency: number;
+}
+
+/** Reads orders at one block. */
+export class OrderReader {
+  readonly #alone: ReturnType<typeof pLimit>;
+
+  constructor(
+    private readonly context: Context,
+    private readonly target: LocatedAddress,
+    private readonly scan: Scan,
+  ) {
+    this.#alone = pLimit(scan.concurrency);
+  }
+
+  /**
+   * Reads orders in one request; in several if its gas does not suffice for all, and in
+   * halves if the node refuses it.
+   *
+   * @throws VaultError if the node does not answer; VAULT_REORGED; VAULT_NO_CODE
+   */
+  public async read(ids: readonly bigint[]): Promise<Chunk> {
+    const orders: Array<ListedOrder | Packed> = [];
+    let size = ids.length;
+    let allowed: number | undefined;
+    let most: number | undefined;
+    let isEnd = false;
+    while (orders.length < ids.length) {
+      const asked = ids.slice(orders.length, orders.length + size);
+      const part = await this.#readSome(asked);
+      if (part === undefined) {
+        most = Math.floor(asked.length / 2);
+        size = most;
+        continue;
+      }
+      const { length } = part.orders;
+      orders.push(...part.orders);
+      if (length < asked.length) {
+        allowed = Math.min(length, allowed ?? Infinity);
+        size = length;
+      } else {
+        size = Math.min(most ?? ids.length, 2 * size);
+      }
+      if (part.isEnd || this.#isOver(orders)) {
+        isEnd = part.isEnd;
+        break;
+      }
+    }
+    const count = orders.length;
+    return { orders: unpackAll(orders), count, isEnd, allowed, most };
+  }
+
+  #isOver(orders: Part["orders"]): boolean {
+    return (
+      this.scan.isOpen &&
+      orders.length >= FAILED_IDS_AT_END &&
+      orders
+        .slice(-FAILED_IDS_AT_END)
+        .every((order) => typeof order !== "function" && isFailedOrder(order))
+    );
+  }
+
+  /** @returns The first ones, at least one; undefined if the node refuses so many. */
+  async #readSome(ids: readonly bigint[]): Promise<Part | undefined> {
+    const { context, target, scan } = this;
+    const { rpc, from } = context;
+    // At the caller's address, the lens would replace the trading contract.
+    const isPlain = rpc.node.runsLens === false || from === target.address;
+    if (isPlain || ids.length === 1) {
+      const orders = ids
+        .slice(0, FAILED_IDS_AT_END)
+        .map(async (id) => await this.readAlone(id));
+      return { orders: await Promise.all(orders), isEnd: false };
+    }
+    let answer: LensAnswer;
+    try {
+      const data = encodeReadOrders(target.address, ids, scan.isRange);
+      const patient = rpc.withRetries(fewRetries);
+      answer = await callLens({ ...context, rpc: patient }, data);
+      const { length } = answer.entries;
+      if (length === 0 || length > ids.length) {
+        throw rpc
+          .parser("eth_call")
+          .invalid(`${length} orders for ${ids.length} ids`);
+      }
+    } catch (error) {
+      await this.#assertNodeAnswers(error);
+      await canRunLens(rpc, from);
+      return undefined;
+    }
+    return await this.#ordersIn(answer, ids.slice(0, answer.entries.length));
+  }
+
+  async #ordersIn(answer: LensAnswer, ids: readonly bigint[]): Promise<Part> {
+    const { isRange, isOpen } = this.scan;
+    const { entries } = answer;
+    const end = entries.findLastIndex((entry) => !isUsedUp(entry)) + 1;
+    const before = ids.slice(0, end);
+    const behind = ids.slice(end);
+    if (!isRange || behind.length < FAILED_IDS_AT_END) {
+      return { orders: await this.#ordersOf(answer, ids), isEnd: false };
+    }
+    // A long run of ids that used up their share, of which hardly one has to be asked for.
+    if (
+      isOpen &&
+      entries.slice(end).some(({ status }) => status === "absent")
+    ) {
+      return { orders: await this.#ordersOf(answer, before), isEnd: true };
+    }
+    const error = await this.#errorOfAll(behind);
+    if (error === undefined) {
+      const some = isOpen ? ids.slice(0, end + FAILED_IDS_AT_END) : ids;
+      return { orders: await this.#ordersOf(answer, some), isEnd: false };
+    }
+    const orders = await this.#ordersOf(answer, before);
+    const failed = behind.map((orderID) => ({ orderID, error }));
+    return { orders: [...orders, ...failed], isEnd: false };
+  }
+
+  /** @returns The error of all ids of a range if the first and the last one revert alike. */
+  async #errorOfAll(ids: readonly bigint[]): Promise<VaultError | undefined> {
+    const [first, last] = await Promise.all(
+      [ids.at(0), ids.at(-1)].map(async (id = 0n) => {
+        const order = await this.#readUsedUp(id);
+        return isFailedOrder(order) &&
+          order.error.code === "VAULT_CALL_REVERTED"
+          ? order.error
+          : undefined;
+      }),
+    );
+    return first?.details["reason"] === last?.details["reason"]
+      ? first
+      : undefined;
+  }
+
+  async #ordersOf(
+    answer: LensAnswer,
+    ids: readonly bigint[],
+  ): Promise<Part["orders"]> {
+    const { entries, bytes } = answer;
+    const view = viewOf(bytes);
+    const orders: Array<ListedOrder | Packed> = [];
+    const others: Array<Promise<void>> = [];
+    for (const [index, entry] of entries.slice(0, ids.length).entries()) {
+      const orderID = ids[index] ?? 0n;
+      orders.push(() => unpack(bytes, view, entry, orderID));
+      // Most are packed: a promise for each order would be more than its bytes.
+      if (entry.status !== "packed") {
+        const read = this.#readOther(answer, entry, orderID);
+        others.push(
+          read.then((order) => {
+            orders[index] = order;
+          }),
+        );
+      }
+    }
+    await Promise.all(others);
+    return orders;
+  }
+
+  async #readOther(
+    answer: LensAnswer,
+    entry: LensEntry,
+    orderID: bigint,
+  ): Promise<ListedOrder> {
+    if (entry.status === "tooLong") {
+      return await this.readAlone(orderID);
+    }
+    if (isUsedUp(entry)) {
+      return await this.#readUsedUp(orderID);
+    }
+    const { errorAbisOf, rpc } = this.context;
+    const given = entryAnswer(answer, entry);
+    const decoded =
+      "data" in given
+        ? decodeOutputs(getOrderInfo.operation, given.data)
+        : undefined;
+    if (decoded !== undefined && "value" in decoded) {
+      return toOrder(orderID, decoded.value);
+    }
+    const explained = await explainAnswer(given, errorAbisOf, rpc.hide);
+    return this.#failed(orderID, explained, !entry.hasCode, decoded?.problem);
+  }
+
+  #failed(
+    orderID: bigint,
+    answer: CallResult,
+    lacksCode = false,
+    problem?: string,
+  ): FailedOrder {
+    const { target } = this;
+    const { block, rpc } = this.context;
+    const answered = { call: getOrderInfo, target, network: rpc.network };
+    const error = answerError(
+      { ...answered, block, answer, lacksCode },
+      problem,
+    );
+    return { orderID, error: errorOfOrder(error) };
+  }
+
+  /** Reads an order that used up its gas, with more of it. */
+  async #readUsedUp(orderID: bigint): Promise<ListedOrder> {
+    const order = await this.readAlone(orderID);
+    const isEmptyResult =
+      isFailedOrder(order) &&
+      order.error.code === "VAULT_RETURN_DATA_MALFORMED" &&
+      // As decodeOutputs() describes it.
+      String(order.error.details["problem"]).startsWith("0 bytes ");
+    const reverted = invalidOpcode("invalid opcode");
+    // Some networks return a failed call as a result without data.
+    return isEmptyResult && reverted !== undefined
+      ? this.#failed(orderID, { reverted })
+      : order;
+  }
+
+  /** Reads an order by a plain call, with all gas that the node allows. */
+  public async readAlone(orderID: bigint): Promise<ListedOrder> {
+    const { context, target } = this;
+    const call = encodeCall(getOrderInfo.operation, [orderID]);
+    try {
+      const order = await this.#alone(
+        async () => await readCall(context, call, target),
+      );
+      return toOrder(orderID, order);
+    } catch (thrown) {
+      const error = errorOfOrder(thrown);
+      if (error.kind === "rpc") {
+        await this.#assertNodeAnswers(error);
+      }
+      return { orderID, error };
+    }
+  }
+
+  /**
+   * Separates a request that is too large from a node that is gone, by a small request
+   * for state of the same block.
+   *
+   * @throws VaultError if the node does not answer
+   */
+  async #assertNodeAnswers(error: unknown): Promise<void> {
+    if (
+      !VaultError.isVaultError(error) ||
+      error.kind !== "rpc" ||
+      error.code === "VAULT_ARCHIVE_NODE_NEEDED" ||
+      isReorganised(error)
+    ) {
+      throw error;
+    }
+    const { rpc, block: pin } = this.context;
+    const { address } = this.target;
+    await requestAtBlock(
+      rpc,
+      pin,
+      async (block) => await getBalance(rpc, address, block),
+    );
+  }
+}
+
+function isUsedUp({ status }: LensEntry): boolean {
+  return status === "usedUp" || status === "absent";
+}
+
+function toOrder(orderID: bigint, values: unknown): Order {
+  // the decoder follows the table entry that makes the type
+  return { orderID, ...(values as VaultOrder) };
+}
+
+function* unpackAll(
+  orders: Part["orders"],
+): Generator<ListedOrder, void, undefined> {
+  for (const order of orders) {
+    yield typeof order === "function" ? order() : order;
+  }
+}
+
+/** Reads an order as `PACKED` in contracts/lens/VaultLens.sol tells. */
+function unpack(
+  bytes: Buffer,
+  view: DataView,
+  { start, end }: LensEntry,
+  orderID: bigint,
+): Order {
+  return {
+    orderID,
+    exType: bytes.toString("utf8", start + PACKED_SIZE, end),
+    holder: addressAt(bytes, start + 4),
+    number: amountAt(view, start + 32),
+    exFee: amountAt(view, start + 44),
+    lockFee: amountAt(view, start + 56),
+    newLockFee: amountAt(view, start + 68),
+    openPrice: amountAt(view, start + 80),
+    marginAmount: amountAt(view, start + 92),
+    marginFee: amountAt(view, start + 104),
+    startTime: view.getBigUint64(start + 24),
+    closePrice: amountAt(view, start + 116),
+    contractType: view.getUint8(start + 2),
+    state: view.getUint8(start + 3),
+  };
+}
+
+function amountAt(view: DataView, offset: number): bigint {
+  const high = view.getUint32(offset);
+  const low = view.getBigUint64(offset + 4);
+  return high === 0 ? low : (BigInt(high) << 64n) | low;
+}
+
+/** Returns the error of a single order; throws an error of the whole scan. */
+function errorOfOrder(error: unknown): VaultError {
+  if (
+    !VaultError.isVaultError(error) ||
+    error.code === "VAULT_NO_CODE" ||
+    isReorganised(error) ||
+    (error.kind !== "chain" && error.kind !== "rpc")
+  ) {
+    throw error;
+  }
+  return error;
+}
