@@ -4,7 +4,7 @@ import path from "node:path";
 import { invalidArgument } from "../src/errors.js";
 import { checkTerms } from "../src/mocks/state.js";
 import type { CalMarginsParameters } from "../src/protocol/index.js";
-import { requireRegularFile } from "../src/files/replace-file.js";
+import { requireRegularFile } from "../src/files/project-file.js";
 import { asRecord } from "../src/json.js";
 import { capture } from "../src/mocks/capture.js";
 import { escapeUntrusted, toSafeJson } from "../src/escape.js";

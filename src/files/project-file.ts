@@ -1,10 +1,23 @@
 import { randomUUID } from "node:crypto";
-import { link, mkdir, open, readFile, readdir, rm } from "node:fs/promises";
+import { constants, rmSync } from "node:fs";
+import {
+  copyFile,
+  link,
+  mkdir,
+  open,
+  readFile,
+  readdir,
+  realpath,
+  rename,
+  rm,
+  stat,
+} from "node:fs/promises";
 import path from "node:path";
+
+import { onExit } from "signal-exit";
 
 import { toJsonValue } from "../json.js";
 import type { Schema } from "./recorded-values.js";
-import { codeOf, replaceFile, requireRegularFile } from "./replace-file.js";
 
 /** The folder of this package's files, relative to the project's root. */
 export const PROJECT_FOLDER = "vault-deployments";
@@ -17,7 +30,7 @@ export async function listProjectFiles(
 }
 
 /**
- * Writes a file as JSON, atomically.
+ * Writes a file as JSON, atomically. Links are followed: the folder may be on another disk.
  *
  * @throws Error of the system, or if the path is not a regular file
  */
@@ -27,18 +40,15 @@ export async function writeProjectFile(
   value: unknown,
   mode?: number,
 ): Promise<void> {
-  const place = await locate(projectRoot, file);
+  const place = path.join(projectRoot, file);
+  await requireRegularFile(place);
   await mkdir(path.dirname(place), { recursive: true });
-  await replaceFile(place, toText(value), mode);
-}
-
-function toText(value: unknown): string {
-  return `${JSON.stringify(toJsonValue(value), undefined, 2)}\n`;
+  const text = `${JSON.stringify(toJsonValue(value), undefined, 2)}\n`;
+  await replaceFile(place, text, mode);
 }
 
 /**
- * Writes a new file, on disk when this returns. If several processes create the
- * same file, one of them succeeds.
+ * Writes a new file. If several processes create the same file, one of them succeeds.
  *
  * @throws Error of the system; its code is EEXIST if the file exists
  */
@@ -48,23 +58,18 @@ export async function createProjectFile(
   value: unknown,
   mode: number,
 ): Promise<void> {
-  const place = await locate(projectRoot, file);
   const whole = `${file}.${randomUUID()}`;
   await writeProjectFile(projectRoot, whole, value, mode);
+  const from = path.join(projectRoot, whole);
+  const to = path.join(projectRoot, file);
   try {
-    // A link never shows a half-written file, not even after a crash.
-    await link(path.join(projectRoot, whole), place).catch(async () => {
-      // exFAT and some shares have no hard links. A file that exists fails again.
-      const handle = await open(place, "wx", mode);
-      try {
-        await handle.writeFile(toText(value));
-        await handle.sync();
-      } finally {
-        await handle.close();
-      }
-    });
+    // A link never shows a half-written file, not even after a crash. exFAT and some shares
+    // have none; a file that exists fails again.
+    await link(from, to).catch(
+      async () => await copyFile(from, to, constants.COPYFILE_EXCL),
+    );
   } finally {
-    await rm(path.join(projectRoot, whole));
+    await rm(from);
   }
 }
 
@@ -78,11 +83,13 @@ export async function readProjectFile<Value>(
   schema: Schema<Value>,
   invalid: (problem: string, cause: unknown) => Error,
 ): Promise<Value | undefined> {
+  const place = path.join(projectRoot, file);
   let text: string;
   try {
-    text = await readFile(await locate(projectRoot, file), "utf8");
+    await requireRegularFile(place);
+    text = await readFile(place, "utf8");
   } catch (error) {
-    if (["ENOENT", "ENOTDIR"].includes(codeOf(error))) {
+    if (isMissing(error)) {
       return undefined;
     }
     throw invalid(`it cannot be read (${reasonOf(error)})`, error);
@@ -95,22 +102,82 @@ export async function readProjectFile<Value>(
   }
   const { success, data, error } = schema.safeParse(json);
   if (!success) {
-    const { path: place = [], message = "invalid" } = error.issues[0] ?? {};
-    const where = place.length === 0 ? "" : `${place.join(".")}: `;
-    throw invalid(`${where}${message}`, error);
+    const { path: keys = [], message = "invalid" } = error.issues[0] ?? {};
+    throw invalid([keys.join("."), message].filter(Boolean).join(": "), error);
   }
   return data;
+}
+
+/**
+ * Creates or replaces a file once its whole text is written, on disk when this returns.
+ * For a link, the file that it points to is replaced. A replaced file keeps its mode and
+ * its owner.
+ *
+ * @param mode Of a new file.
+ * @throws Error of the system, or of the text's iterator: the file is then as before
+ */
+export async function replaceFile(
+  file: string,
+  text: string | AsyncIterable<string>,
+  mode?: number,
+): Promise<void> {
+  const name = await realpath(file).catch(() => file);
+  const replaced = await stat(name).catch(() => undefined);
+  // In the same folder, so that renaming is atomic. A process id is not unique
+  // in containers: an earlier process may have left a file with its id.
+  const temporary = `${name}.${randomUUID().slice(0, 8)}.partial`;
+  const stopListening = onExit(() => {
+    rmSync(temporary, { force: true });
+  });
+  try {
+    const output = await open(temporary, "wx", mode);
+    try {
+      if (replaced !== undefined) {
+        // Only root can, for the file of another user.
+        await output.chown(replaced.uid, replaced.gid).catch(() => undefined);
+        // `open` applied the umask.
+        await output.chmod(replaced.mode);
+      }
+      await output.writeFile(text);
+      await output.sync();
+    } finally {
+      await output.close();
+    }
+    await rename(temporary, name);
+  } finally {
+    await rm(temporary, { force: true });
+    stopListening();
+  }
+}
+
+/**
+ * Refuses folders, pipes and devices: reading a pipe or a device may never end.
+ *
+ * @throws Error unless the path is a regular file or does not exist
+ */
+export async function requireRegularFile(file: string): Promise<void> {
+  const found = await stat(file).catch((error: unknown) => {
+    if (!isMissing(error)) {
+      throw error;
+    }
+  });
+  if (found?.isFile() === false) {
+    throw new Error(
+      found.isDirectory() ? "it is a folder" : "it is not a regular file",
+    );
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return (
+    error instanceof Error &&
+    "code" in error &&
+    (error.code === "ENOENT" || error.code === "ENOTDIR")
+  );
 }
 
 /** Returns the message of an error without the paths that Node adds. */
 export function reasonOf(error: unknown): string {
   const reason = error instanceof Error ? error.message : String(error);
   return reason.replace(/, \w+ '.*$/su, "");
-}
-
-/** Returns the absolute path. Links are followed: the folder may be on another disk. */
-async function locate(projectRoot: string, file: string): Promise<string> {
-  const place = path.join(projectRoot, file);
-  await requireRegularFile(place);
-  return place;
 }

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 
 import { VaultError, invalidArgument, vaultError } from "../errors.js";
-import { requireRegularFile } from "../files/replace-file.js";
+import { requireRegularFile } from "../files/project-file.js";
 import { asRecord } from "../json.js";
 import { get, operationEntry, set, targetsOf } from "../protocol/index.js";
 import type { PoolName, ReadOperationName } from "../protocol/index.js";

@@ -2,11 +2,11 @@ import path from "node:path";
 
 import { invalidArgument } from "../../src/errors.js";
 import type { VaultError } from "../../src/errors.js";
-import { reasonOf } from "../../src/files/project-file.js";
 import {
+  reasonOf,
   replaceFile,
   requireRegularFile,
-} from "../../src/files/replace-file.js";
+} from "../../src/files/project-file.js";
 import { escapeUntrusted } from "../../src/escape.js";
 
 /** Writes the file of `--out`: see {@link replaceFile}. */

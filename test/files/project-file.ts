@@ -30,7 +30,7 @@ import {
   recordedHex,
   recordedInteger,
 } from "../../src/files/recorded-values.js";
-import { requireRegularFile } from "../../src/files/replace-file.js";
+import { requireRegularFile } from "../../src/files/project-file.js";
 import { itOnPosix } from "../helpers/posix.js";
 
 const FILE = path.join(PROJECT_FOLDER, "a.json");

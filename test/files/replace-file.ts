@@ -14,7 +14,7 @@ import path from "node:path";
 
 import { expect } from "chai";
 
-import { replaceFile } from "../../src/files/replace-file.js";
+import { replaceFile } from "../../src/files/project-file.js";
 import { itOnPosix } from "../helpers/posix.js";
 
 const WHOLE = "one\ntwo\n";
