@@ -12,23 +12,17 @@ export interface Eip1193Provider {
 /** @throws VaultError VAULT_INVALID_ARGUMENT for anything but an EIP-1193 provider */
 export function requireProvider(provider: Eip1193Provider): Eip1193Provider {
   const given: unknown = provider;
-  const { request, send, sendAsync, queryVolume } = asRecord(given);
+  const { request, send } = asRecord(given);
   if (typeof request === "function") {
     return provider;
   }
   // A URL may hold a key, so a text is not shown.
   const found =
-    typeof given === "string"
-      ? "a text"
-      : typeof given !== "object" || given === null
+    typeof send === "function"
+      ? "an object with send()"
+      : given === null || given === undefined
         ? String(given)
-        : typeof send === "function"
-          ? "an object with send()"
-          : typeof sendAsync === "function"
-            ? "an object with sendAsync()"
-            : typeof queryVolume === "function"
-              ? "a vault of another copy of hardhat-vault"
-              : "an object without it";
+        : `a value of type ${typeof given}`;
   throw invalidArgument(
     "provider",
     `an EIP-1193 provider, an object with request(), is needed, got ${found}`,

@@ -114,13 +114,10 @@ export async function waitForReceipt(
     const receipt = await getReceipt(rpc, hash).catch(
       // The node has answered before: it does not mine.
       fallbackTo(
-        "late" as const,
+        undefined,
         ({ code }) => attempt > 1 && code === "VAULT_RPC_TIMEOUT",
       ),
     );
-    if (receipt === "late") {
-      return undefined;
-    }
     if (receipt !== undefined || Date.now() >= end) {
       return receipt;
     }

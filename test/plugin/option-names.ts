@@ -132,13 +132,9 @@ describe("misspelt options", () => {
 
   const secretUrl = "https://node.test/v3/5d0c8a3f9b6e4d1283a7c6b5e4f30912";
   for (const [title, provider] of [
-    ["a text", secretUrl],
+    ["a value of type string", secretUrl],
     ["an object with send()", { send: async () => await Promise.resolve() }],
-    ["an object without it", { url: secretUrl }],
-    [
-      "a vault of another copy of hardhat-vault",
-      { queryVolume: async () => await Promise.resolve() },
-    ],
+    ["a value of type object", { url: secretUrl }],
   ] as const) {
     it(`a provider that is ${title} is refused with VAULT_INVALID_ARGUMENT that names EIP-1193`, async () => {
       for (const call of [

@@ -15,13 +15,15 @@ import { HASH } from "../helpers/names.js";
 import { answering, header, recording } from "../helpers/recording-node.js";
 
 describe("a block that a node describes", () => {
-  it("has the base fee and the hash of a block only if there are any", async () => {
+  it("has the base fee and the hash of a block only if there are any, and EIP-7825's gas limit if it names none", async () => {
     const blockOf = async (more: object) =>
       await getBlock(answering({ ...header, ...more }));
     expect(await blockOf({ baseFeePerGas: "0x7" })).to.include({
       baseFeePerGas: 7n,
     });
     expect(await blockOf({ hash: null })).to.include({ hash: undefined });
+    const gasLimit = 16_777_216n;
+    expect(await blockOf({ gasLimit: undefined })).to.include({ gasLimit });
     // A pinned block is the same in capitals.
     const pin = { number: 5, hash: HASH } as const;
     const hash = HASH.replaceAll("ab", "AB");
@@ -38,11 +40,6 @@ describe("a block that a node describes", () => {
       "VAULT_BLOCK_NOT_FOUND",
     );
     expect(details).to.deep.equal({ network: "testnet", block: "5" });
-  });
-
-  it("has EIP-7825's gas limit if the node shows none", async () => {
-    const rpc = answering({ ...header, gasLimit: undefined });
-    expect(await getBlock(rpc)).to.include({ gasLimit: 16_777_216n });
   });
 
   it("is an error, not an unknown first block, if the node refuses it", async () => {

@@ -1,66 +1,14 @@
 import { expect } from "chai";
 import { Interface } from "ethers";
 
-import { getBalance, getNonce, hasCode } from "../../src/rpc/accounts.js";
-import {
-  getBlock,
-  getBlockNumber,
-  getGenesisHash,
-} from "../../src/rpc/blocks.js";
 import { callContract, tryCall } from "../../src/rpc/calls.js";
-import { getChainId, getGasPrice } from "../../src/rpc/chain.js";
-import {
-  getReceipt,
-  getTransaction,
-  getTransactions,
-} from "../../src/rpc/transactions.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { fieldsOf } from "../helpers/fields.js";
-import { HASH, SECOND } from "../helpers/names.js";
-import { call, header, recording } from "../helpers/recording-node.js";
+import { SECOND } from "../helpers/names.js";
+import { call, recording } from "../helpers/recording-node.js";
 
-describe("a request of each method", () => {
-  it("names the given block", async () => {
-    const { rpc, asked } = recording((method) =>
-      method === "eth_getBlockByNumber"
-        ? { ...header, transactions: [] }
-        : method.includes("Transaction") && !method.includes("Count")
-          ? null
-          : "0x01",
-    );
-    await getBalance(rpc, SECOND);
-    await getBalance(rpc, SECOND, 9);
-    await hasCode(rpc, SECOND, "safe");
-    await getNonce(rpc, SECOND, 10);
-    await getChainId(rpc);
-    await getBlockNumber(rpc);
-    await getGasPrice(rpc);
-    expect(await tryCall(rpc, call, 12, 99n)).to.equal(undefined);
-    await getReceipt(rpc, HASH);
-    await getTransaction(rpc, HASH);
-    await getTransactions(rpc, "pending");
-    await getBlock(rpc);
-    await getGenesisHash(rpc);
-    expect(
-      asked.map(({ method, params }) => [method, ...params]),
-    ).to.deep.equal([
-      ["eth_getBalance", SECOND, "latest"],
-      ["eth_getBalance", SECOND, "0x9"],
-      ["eth_getCode", SECOND, "safe"],
-      ["eth_getTransactionCount", SECOND, "0xa"],
-      ["eth_chainId"],
-      ["eth_blockNumber"],
-      ["eth_gasPrice"],
-      ["eth_call", { ...call, gas: "0x63" }, "0xc"],
-      ["eth_getTransactionReceipt", HASH],
-      ["eth_getTransactionByHash", HASH],
-      ["eth_getBlockByNumber", "pending", true],
-      ["eth_getBlockByNumber", "latest", false],
-      ["eth_getBlockByNumber", "0x0", false],
-    ]);
-  });
-
-  it("is VAULT_RPC_ERROR on one line, without URLs, if it reverts and executes no contract", async () => {
+describe("a call of a contract", () => {
+  it("is VAULT_RPC_ERROR on one line, without URLs, if it reverts and is a request that executes no contract", async () => {
     const { rpc } = recording(() => {
       throw Object.assign(
         new Error("execution reverted: see\nhttps://node.test/key"),
@@ -73,9 +21,7 @@ describe("a request of each method", () => {
     );
     expect(message).to.contain("refused eth_estimateGas: see <url>");
   });
-});
 
-describe("a call of a contract", () => {
   it("has no secret in the reason of its revert", async () => {
     const data = new Interface(["error Error(string)"]).encodeErrorResult(
       "Error",

@@ -1,5 +1,4 @@
 import { mock } from "node:test";
-import { queryObjects } from "node:v8";
 import { setImmediate as nextTurn } from "node:timers/promises";
 
 import { expect } from "chai";
@@ -34,19 +33,6 @@ async function timeOf(work: Promise<unknown>): Promise<number> {
   await work.catch(() => undefined);
   return performance.now() - startedAt;
 }
-
-describe("a request without a deadline", () => {
-  it("leaves nothing in memory once it is answered", async () => {
-    const { rpc } = inTurn("0x1");
-    await rpc.request("eth_chainId");
-    const before = queryObjects(AbortSignal, { format: "count" });
-    for (let count = 0; count < 100; count += 1) {
-      await rpc.request("eth_chainId");
-    }
-    const after = queryObjects(AbortSignal, { format: "count" });
-    expect(after - before).to.be.below(10);
-  });
-});
 
 describe("the options of a group of requests", () => {
   speedUpTime();
@@ -100,21 +86,6 @@ describe("the options of a group of requests", () => {
       const work = rpc.withOptions(options).request("eth_chainId");
       expect(await timeOf(work)).to.be.below(1_000);
     }
-  });
-
-  it("end the wait of a caller that repeats by itself, with the reason of the signal", async () => {
-    const stop = new AbortController();
-    const onRetry = (): void => stop.abort("enough");
-    const { rpc } = inTurn("0x1");
-    const waiting = rpc
-      .withOptions({ signal: stop.signal, onRetry })
-      .waitBefore(
-        { method: "it", reason: "transient", problem: "no", attempt: 1 },
-        9_000,
-      );
-    expect(await timeOf(waiting)).to.be.below(1_000);
-    const [end] = await Promise.allSettled([waiting]);
-    expect(end).to.include({ reason: "enough" });
   });
 
   it("throw what failed first, also from a later request, if the deadline ends two that fail", async () => {
