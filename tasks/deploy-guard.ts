@@ -11,7 +11,7 @@ import { readEnvelope, writeAction } from "./open-vault.js";
 import { code, labelledValues, notes, title } from "./output/blocks.js";
 import type { Block, Cell } from "./output/blocks.js";
 import { say } from "./output/render-text.js";
-import { nativeAmount } from "./output/settlement.js";
+import { nativeAmount } from "./output/format-value.js";
 import type { TaskReport } from "./run-task.js";
 import type { Terminal } from "./terminal.js";
 

@@ -22,7 +22,6 @@ import type { Block } from "./output/blocks.js";
 import { writeToFile } from "./output/destination.js";
 import { describeCount } from "./output/format-value.js";
 import { snapshotBlocks } from "./output/readings.js";
-import { simulationBlocks } from "./output/simulation.js";
 import { isOrder, orderListing } from "./orders.js";
 import { selectedNetwork } from "./parse-options.js";
 import { pricesFigures, strikesFigure } from "./report/charts.js";
@@ -30,7 +29,7 @@ import { renderPage } from "./report/page.js";
 import type { Markup, Page } from "./report/page.js";
 import { describeRounds, roundTable } from "./rounds.js";
 import type { TaskSurroundings } from "./run-task.js";
-import { simulateToShow } from "./simulate.js";
+import { simulateToShow, simulationBlocks } from "./simulate.js";
 import { settlementValues } from "./status.js";
 import { readState } from "./vault-state.js";
 

@@ -1,4 +1,4 @@
-import { scale } from "../../src/protocol/amounts.js";
+import { formatNative, scale } from "../../src/protocol/amounts.js";
 import {
   declaredDecimals,
   describeEnumValue,
@@ -167,4 +167,10 @@ export function utilisationBar(part: bigint, whole: bigint): string {
 /** A yes, a no, or neither. */
 export function describeAnswer(answer: boolean | null): string {
   return answer === null ? "unknown" : answer ? "yes" : "no";
+}
+
+/** @param most The highest possible amount. */
+export function nativeAmount(wei: bigint, most?: bigint): Cell {
+  const limit = most === undefined ? "" : `; at most ${formatNative(most)}`;
+  return { text: formatNative(wei), note: `native currency${limit}` };
 }

@@ -5,7 +5,7 @@ import pLimit from "p-limit";
 import { simulateToShow } from "../../tasks/simulate.js";
 import { simulateSettleAll } from "../../src/simulation/simulate.js";
 import type { SimulatedFrom } from "../../src/simulation/simulate.js";
-import type { ShownSimulation } from "../../tasks/output/simulation.js";
+import type { ShownSimulation } from "../../tasks/simulate.js";
 import { VaultError } from "../../src/errors.js";
 import { useAnvil } from "../helpers/anvil.js";
 import { fetchProvider } from "../helpers/fetch-provider.js";

@@ -33,7 +33,7 @@ const mineAtLooks = ({ chain }: Keeper): void => {
   });
 };
 
-// What a settlement comes to: test/settlement. What its screens show: output/settlement.ts.
+// What a settlement comes to: test/settlement. What its screens show: settlement-screens.ts.
 describe("vault settle", () => {
   const keeper = useKeeper();
 

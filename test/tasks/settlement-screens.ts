@@ -5,16 +5,16 @@ import type {
   Settlement,
   SettlementEvent,
   SettlementPreflight,
-} from "../../../src/settlement/types.js";
-import { NO_ROUND } from "../../../src/protocol/round.js";
+} from "../../src/settlement/types.js";
+import { NO_ROUND } from "../../src/protocol/round.js";
 import {
   describeEvent,
   earlyWarning,
   preflightBlocks,
   replacementBlocks,
   settlementBlocks,
-} from "../../../tasks/output/settlement.js";
-import { OPEN_ROUND } from "../../helpers/scripted-contracts.js";
+} from "../../tasks/settle.js";
+import { OPEN_ROUND } from "../helpers/scripted-contracts.js";
 import {
   OTHER,
   SENDER,
@@ -23,7 +23,7 @@ import {
   context,
   linesOf,
   simulated,
-} from "../../helpers/screens.js";
+} from "../helpers/screens.js";
 
 describe("the screen before a settlement", () => {
   const before: SettlementPreflight = {
