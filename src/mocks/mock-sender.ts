@@ -1,7 +1,6 @@
 import { min } from "@nomicfoundation/hardhat-utils/bigint";
-import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
-import { ZeroAddress } from "ethers";
+import { ZeroAddress, toQuantity } from "ethers";
 
 import type { VaultClient } from "../client/vault-client.js";
 import { hexWord } from "../client/words.js";
@@ -122,7 +121,7 @@ async function writeEffects(
 ): Promise<void> {
   const { rpc } = vault;
   for (const { to, data } of transactions) {
-    const gas = numberToHexString(gasOf(vault));
+    const gas = toQuantity(gasOf(vault));
     const request = { from: ZeroAddress, to, data, gas };
     const { codes, writes } = effectsOf(
       await traceCall(rpc, request, "latest", "changes"),
@@ -140,7 +139,7 @@ async function writeEffects(
     for (const { address, slot, value } of writes) {
       await rpc.request("hardhat_setStorageAt", [
         address,
-        numberToHexString(BigInt(slot)),
+        toQuantity(BigInt(slot)),
         `0x${hexWord(value)}`,
       ]);
     }

@@ -1,5 +1,4 @@
-import { dataSlice } from "ethers";
-import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
+import { dataSlice, toQuantity } from "ethers";
 
 import { requestAtBlock } from "../../client/missing-state.js";
 import { fallbackTo, hasErrorCode } from "../../errors.js";
@@ -98,7 +97,7 @@ async function simulateNext(
 ): Promise<Run> {
   const { next } = attempt;
   // The price of the transaction may be below the base fee that the simulator expects.
-  const baseFee = numberToHexString(next.baseFeePerGas ?? 0n);
+  const baseFee = toQuantity(next.baseFeePerGas ?? 0n);
   await forked.rpc
     .request("hardhat_setNextBlockBaseFeePerGas", [baseFee])
     // Hardforks before London have none.

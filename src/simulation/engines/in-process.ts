@@ -1,6 +1,5 @@
-import { isHexString } from "ethers";
+import { isHexString, toQuantity } from "ethers";
 import { max } from "@nomicfoundation/hardhat-utils/bigint";
-import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
 import {
   NOBODYS_ADDRESS,
@@ -119,7 +118,7 @@ async function mine(
   const minedMeanwhile = (cause?: unknown): Error =>
     vaultError("VAULT_MINED_MEANWHILE", { network: rpc.network }, cause);
   await rpc
-    .request("evm_setNextBlockTimestamp", [numberToHexString(time)])
+    .request("evm_setNextBlockTimestamp", [toQuantity(time)])
     .catch((error: unknown) => {
       // The clock passed that time, or another block was mined.
       throw hasErrorCode(error, "VAULT_RPC_ERROR")
@@ -135,13 +134,13 @@ async function mine(
   const mineWith = async (limit: bigint): Promise<Run> => {
     const lent = loanFor(account, limit * price);
     // Also without a loan: an earlier try may have lent.
-    const wei = numberToHexString(account.balance + lent);
+    const wei = toQuantity(account.balance + lent);
     await rpc.request("hardhat_setBalance", [sender, wei]);
     const hash = await rpc.request("eth_sendTransaction", [
       {
         ...settlementCall(route),
-        gas: numberToHexString(limit),
-        gasPrice: numberToHexString(price),
+        gas: toQuantity(limit),
+        gasPrice: toQuantity(price),
       },
     ]);
     assertInvariant(isHexString(hash, 32), "a transaction without a hash");

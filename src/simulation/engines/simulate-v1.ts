@@ -1,7 +1,6 @@
 import { Buffer } from "node:buffer";
 
-import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
-import { isHexString } from "ethers";
+import { isHexString, toQuantity } from "ethers";
 
 import {
   NOBODYS_ADDRESS,
@@ -168,28 +167,28 @@ function blockOf(
     from: reader,
     to,
     input: data,
-    gas: numberToHexString(READ_GAS),
+    gas: toQuantity(READ_GAS),
   }));
   const { data: input, ...call } = settlementCall(route);
   const settlement = {
     ...call,
     input,
-    gas: numberToHexString(gas),
-    gasPrice: numberToHexString(gasPrice),
+    gas: toQuantity(gas),
+    gasPrice: toQuantity(gasPrice),
   };
   const gasLimit = gas + READ_GAS * BigInt(2 * reads.length + 1);
   return {
     blockOverrides: {
-      number: numberToHexString(number),
-      time: numberToHexString(timestamp),
+      number: toQuantity(number),
+      time: toQuantity(timestamp),
       ...(baseFeePerGas !== undefined && {
-        baseFeePerGas: numberToHexString(baseFeePerGas),
+        baseFeePerGas: toQuantity(baseFeePerGas),
       }),
       // The gas limits of all calls together must fit into the block's.
-      gasLimit: numberToHexString(gasLimit),
+      gasLimit: toQuantity(gasLimit),
     },
     stateOverrides: {
-      [NOBODYS_ADDRESS]: { code: lensCode, balance: numberToHexString(fee) },
+      [NOBODYS_ADDRESS]: { code: lensCode, balance: toQuantity(fee) },
     },
     calls: [...readCalls, lend, settlement, ...readCalls],
   };
