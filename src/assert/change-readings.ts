@@ -97,30 +97,20 @@ function compare(
   ...snapshots: readonly [before: object, after: object]
 ) {
   const [before, after] = snapshots.map((one) => valueAt(one, path));
-  const change = `${String(before)} → ${String(after)}`;
-  // The value after the expected change.
-  const expectedAfter =
-    by !== undefined && typeof before === "bigint"
-      ? before + by
-      : (to ?? after);
-  const happened =
-    before !== after && after === expectedAfter && before === (from ?? before);
-  const [start, shown] = [from, to].map(String);
   const wanted =
-    by !== undefined
-      ? `by ${by > 0n ? "+" : ""}${by}`
-      : from === undefined
-        ? `to ${shown}`
-        : `from ${start} to ${shown}`;
+    typeof before === "bigint" && by !== undefined ? before + by : to;
+  const change = `${String(before)} → ${String(after)}`;
+  const expected = `${String(from ?? before)} → ${String(wanted ?? after)}`;
   const found =
     before === after ? `is ${String(before)} as before` : `changed ${change}`;
   return {
     path,
-    expected: `${String(from ?? before)} → ${String(expectedAfter)}`,
+    expected,
     change,
-    problem: happened
-      ? undefined
-      : `${path}: expected a change ${wanted}, but it ${found}`,
+    problem:
+      before !== after && change === expected
+        ? undefined
+        : `${path}: expected ${expected}, but it ${found}`,
   };
 }
 
@@ -135,7 +125,7 @@ function parseLevel(
 ): readonly ExpectedChange[] {
   const field = fields.get(path);
   if (field !== undefined) {
-    return [parseChange(field, expected, path)];
+    return [{ path, ...parseChange(field, expected, path) }];
   }
   const prefix = path === "" ? "" : `${path}.`;
   if (![...fields.keys()].some((key) => key.startsWith(prefix))) {
@@ -158,29 +148,25 @@ function parseChange(
   field: Field,
   expected: unknown,
   path: string,
-): ExpectedChange {
+): Omit<ExpectedChange, "path"> {
   if (typeof expected !== "object" || expected === null) {
-    return { path, to: checkValue(field, expected, path) };
+    return { to: checkValue(field, expected, path) };
   }
   const keys = Object.keys(expected).sort().join();
-  const given = asRecord(expected);
+  const { from, to, by: difference } = asRecord(expected);
   if (keys === "from,to") {
-    const from = checkValue(field, given["from"], path);
-    const to = checkValue(field, given["to"], path);
-    return { path, from, to };
+    return {
+      from: checkValue(field, from, path),
+      to: checkValue(field, to, path),
+    };
   }
-  const { by: difference } = given;
   const by =
     typeof difference === "number" && Number.isSafeInteger(difference)
       ? BigInt(difference)
       : difference;
-  if (
-    keys === "by" &&
-    field.type === "uint256" &&
-    typeof by === "bigint" &&
-    by !== 0n
-  ) {
-    return { path, by };
+  const isDifference = keys === "by" && field.type === "uint256";
+  if (isDifference && typeof by === "bigint" && by !== 0n) {
+    return { by };
   }
   throw new NoVerdict(
     `${path} must be a value, { from, to }, or { by } with an integer that is not 0`,

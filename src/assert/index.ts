@@ -16,10 +16,17 @@ import {
   requireExpected,
 } from "./assertion.js";
 import type { AssertedVault, Verdict } from "./assertion.js";
+import { checkReadings } from "./change-readings.js";
 import type { ExpectedReadings } from "./change-readings.js";
-import { checks, settledValues } from "./checks.js";
+import { checkRejection } from "./rejection.js";
 import type { ExpectedVaultError } from "./rejection.js";
-import { checkSettledWith } from "./settled-round.js";
+import {
+  checkSettledRound,
+  checkSettledWith,
+  checkSettlement,
+  settledValues,
+} from "./settled-round.js";
+import { checkCalled } from "./vault-calls.js";
 import type { CallArguments } from "./vault-calls.js";
 
 export type { AssertedVault } from "./assertion.js";
@@ -57,7 +64,7 @@ export async function settlesRound(
   expected: ExpectedSettlement = {},
 ): Promise<void> {
   await assertCheck(
-    checkWith(checks.settleRound(transaction, false, vault), expected),
+    checkWith(checkSettlement(vault, transaction), expected),
     transaction,
     settlesRound,
   );
@@ -76,7 +83,7 @@ export async function roundSettled(
   expected: ExpectedSettlement = {},
 ): Promise<void> {
   await assertCheck(
-    checkWith(checks.roundSettled(vault), expected),
+    checkWith(checkSettledRound(vault), expected),
     vault,
     roundSettled,
   );
@@ -104,7 +111,7 @@ export async function changesReadings(
   expected?: ExpectedReadings,
 ): Promise<void> {
   await assertCheck(
-    checks.changeReadings(transaction, false, vault, expected),
+    checkReadings(vault, transaction, expected),
     transaction,
     changesReadings,
   );
@@ -130,7 +137,7 @@ export async function callsVault<Name extends OperationName>(
   args?: CallArguments<Name>,
 ): Promise<void> {
   await assertCheck(
-    checks.calledVault(transaction, false, operation, args, vault),
+    checkCalled(transaction, operation, args, vault),
     transaction,
     callsVault,
   );
@@ -153,7 +160,7 @@ export async function rejectsWithVaultError(
   expected: ExpectedVaultError = {},
 ): Promise<void> {
   await assertCheck(
-    checks.rejectedWithVaultError(work, false, code, expected),
+    checkRejection(work, code, expected),
     work,
     rejectsWithVaultError,
   );

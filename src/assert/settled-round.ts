@@ -51,7 +51,13 @@ export async function checkSettledRound(vault: unknown): Promise<Verdict> {
   };
 }
 
-export type SettledField = "settledPrice" | "settledAmount";
+/** Values that a round is settled with, by the word that assertions have for them. */
+export const settledValues = {
+  price: "settledPrice",
+  amount: "settledAmount",
+} as const;
+
+export type SettledField = (typeof settledValues)[keyof typeof settledValues];
 
 /** Checks a value of a settled round; returns other verdicts as they are. */
 export function checkSettledWith(

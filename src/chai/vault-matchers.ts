@@ -3,9 +3,15 @@ import type { use } from "chai";
 
 import { NoVerdict, assertVerdict } from "../assert/assertion.js";
 import type { Verdict } from "../assert/assertion.js";
-import { checks, settledValues } from "../assert/checks.js";
-import type { Check } from "../assert/checks.js";
-import { checkSettledWith } from "../assert/settled-round.js";
+import { checkReadings } from "../assert/change-readings.js";
+import { checkRejection } from "../assert/rejection.js";
+import {
+  checkSettledRound,
+  checkSettledWith,
+  checkSettlement,
+  settledValues,
+} from "../assert/settled-round.js";
+import { checkCalled } from "../assert/vault-calls.js";
 import { keysOf } from "../protocol/index.js";
 
 // Derived from `use`, so that the declarations import Chai's types for consumers.
@@ -24,7 +30,23 @@ interface MatcherContext {
   readonly pending: unknown;
 }
 
-const matchers: Readonly<Record<keyof Chai.VaultMatchers, Check>> = checks;
+/** The checks by their matchers; `subject` is a vault, a transaction or a promise. */
+const matchers: Readonly<
+  Record<
+    keyof Chai.VaultMatchers,
+    (context: MatcherContext, ...args: readonly unknown[]) => Promise<Verdict>
+  >
+> = {
+  settleRound: async ({ subject }, vault) =>
+    await checkSettlement(vault, subject),
+  roundSettled: async ({ subject }) => await checkSettledRound(subject),
+  changeReadings: async ({ subject, negated }, vault, expected) =>
+    await checkReadings(vault, subject, expected, negated),
+  calledVault: async ({ subject }, operation, args, vault) =>
+    await checkCalled(subject, operation, args, vault),
+  rejectedWithVaultError: async ({ subject }, code, expected) =>
+    await checkRejection(subject, code, expected),
+};
 
 /**
  * The check of an assertion. A failure that nobody awaits ends the run: Hardhat's Mocha
@@ -99,23 +121,21 @@ export const vaultMatchers: ChaiPlugin = (chai, utils) => {
     );
   };
 
-  for (const name of keysOf(checks)) {
-    addMethod(
-      name,
-      async ({ subject, negated, previous, pending }, ...args) => {
-        // Of two asynchronous matchers, the result of one would be lost.
-        if (typeof previous === "string") {
-          // It goes on reading, and nobody else awaits it.
-          if (pending instanceof PendingCheck) {
-            await Promise.allSettled([pending.take()]);
-          }
-          throw new NoVerdict(
-            `${name} cannot be chained after ${previous}: write a second expect()`,
-          );
+  for (const name of keysOf(matchers)) {
+    addMethod(name, async (context, ...args) => {
+      const { previous, pending } = context;
+      // Of two asynchronous matchers, the result of one would be lost.
+      if (typeof previous === "string") {
+        // It goes on reading, and nobody else awaits it.
+        if (pending instanceof PendingCheck) {
+          await Promise.allSettled([pending.take()]);
         }
-        return await matchers[name](subject, negated, ...args);
-      },
-    );
+        throw new NoVerdict(
+          `${name} cannot be chained after ${previous}: write a second expect()`,
+        );
+      }
+      return await matchers[name](context, ...args);
+    });
   }
 
   for (const value of keysOf(settledValues)) {

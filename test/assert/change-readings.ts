@@ -40,12 +40,12 @@ describe("changesReadings()", () => {
     });
   }
 
-  for (const [expected, found, wanted] of [
-    [{ by: -4n }, "a change by -4", "100 → 96"],
-    [{ by: 5n }, "a change by +5", "100 → 105"],
-    [94n, "a change to 94", "100 → 94"],
-    [0n, "a change to 0", "100 → 0"],
-    [{ from: 99n, to: 95n }, "a change from 99 to 95", "99 → 95"],
+  for (const [expected, wanted] of [
+    [{ by: -4n }, "100 → 96"],
+    [{ by: 5n }, "100 → 105"],
+    [94n, "100 → 94"],
+    [0n, "100 → 0"],
+    [{ from: 99n, to: 95n }, "99 → 95"],
   ] as const) {
     it(`changesReadings() fails on a volume that changes 100 → 95 with ${inspect(expected)}`, async () => {
       const { vault, setVolume } = round();
@@ -54,7 +54,7 @@ describe("changesReadings()", () => {
         changesReadings(vault, sent, { volume: expected }),
       );
       expect(failure.message).to.equal(
-        `expected transaction ${sent.hash} to change readings otherwise:\n  volume: expected ${found}, but it changed 100 → 95`,
+        `expected transaction ${sent.hash} to change readings otherwise:\n  volume: expected ${wanted}, but it changed 100 → 95`,
       );
       expect(failure)
         .to.be.instanceOf(AssertionError)
@@ -87,10 +87,10 @@ describe("changesReadings()", () => {
       }),
     );
     expect(lines(message)).to.deep.equal([
-      "fundingFeeRate.put: expected a change from 3 to 4, but it is 4 as before",
-      "pools.public.locked: expected a change by -1, but it is 0 as before",
-      "pools.private.locked: expected a change to 50, but it is 50 as before",
-      "round.settled: expected a change to false, but it is false as before",
+      "fundingFeeRate.put: expected 3 → 4, but it is 4 as before",
+      "pools.public.locked: expected 0 → -1, but it is 0 as before",
+      "pools.private.locked: expected 50 → 50, but it is 50 as before",
+      "round.settled: expected false → false, but it is false as before",
     ]);
   });
 
