@@ -49,11 +49,11 @@ export default taskAction(
       args,
       async (vault) => {
         const { out, progress } = surroundings.terminal;
-        const show = createDisplay({ ...args, ...vault.settings }, out);
+        const settings = { ...args, ...vault.settings };
         let isMet = args.until === undefined;
         for await (const event of watch(vault, args)) {
           isMet ||= event.isLast;
-          if (!(await out.write(show(event)))) {
+          if (!(await out.write(showEvent(event, settings, out)))) {
             return { streamed: true, ok: isMet };
           }
           progress(`Watching ${escapeUntrusted(vault.networkName)}`);
@@ -64,18 +64,20 @@ export default taskAction(
     ),
 );
 
-export type WatchEvent = (
-  | {
-      readonly kind: "first" | "change";
-      readonly seen: VaultState;
-      /** For example `round.filledVolume`; may be empty after an outage. */
-      readonly changed: readonly string[];
-    }
-  | { readonly kind: "outage"; readonly error: VaultError }
-) & {
+export type WatchEvent = {
   /** True if the condition of `--until` holds. */
   readonly isLast: boolean;
-};
+} & (
+  | { readonly outage: VaultError }
+  | {
+      readonly seen: VaultState;
+      /**
+       * For example `round.filledVolume`; empty after an outage without a change, and
+       * undefined in the first event.
+       */
+      readonly changed?: readonly string[];
+    }
+);
 
 /**
  * Checks the vault until the condition holds; an outage does not end it.
@@ -109,7 +111,7 @@ export async function* watch(
   let seen = first;
   const isLast = (): boolean =>
     isOver(until, first, seen, (now() - startedAt) / 1_000);
-  yield { kind: "first", seen, changed: [], isLast: isLast() };
+  yield { seen, isLast: isLast() };
   let outage: string | undefined;
   while (!isLast()) {
     await sleep(interval);
@@ -128,7 +130,7 @@ export async function* watch(
       const isBack = outage !== undefined;
       [seen, outage] = [latest, undefined];
       if (isBack || changed.length > 0) {
-        yield { kind: "change", seen, changed, isLast: isLast() };
+        yield { seen, changed, isLast: isLast() };
       }
     } catch (error) {
       if (isReorganised(error)) {
@@ -138,7 +140,7 @@ export async function* watch(
         throw error;
       }
       if (outage !== error.code) {
-        yield { kind: "outage", error, isLast: false };
+        yield { outage: error, isLast: false };
       }
       outage = error.code;
     }
@@ -221,71 +223,71 @@ function changesBetween(before: VaultState, after: VaultState): string[] {
   );
 }
 
+type ShownArgs = DisplaySettings & Pick<Args, "raw" | "until" | "json">;
+
 /** Lines of text on a terminal, JSON elsewhere. */
-export function createDisplay(
-  settings: DisplaySettings & Pick<Args, "raw" | "until" | "json">,
-  { isTTY, style }: Terminal["out"],
-): (event: WatchEvent) => string {
-  return (event) =>
-    isTTY && !settings.json
-      ? `${renderText(eventBlocks(event, settings), style)}\n`
-      : `${toSafeJson(toDocument(documentOf(event)))}\n`;
+export function showEvent(
+  event: WatchEvent,
+  args: ShownArgs,
+  { isTTY, style }: Pick<Terminal["out"], "isTTY" | "style">,
+): string {
+  return isTTY && !args.json
+    ? `${renderText(eventBlocks(event, args), style)}\n`
+    : `${toSafeJson(toDocument(documentOf(event)))}\n`;
 }
 
 function documentOf(event: WatchEvent): unknown {
-  if (event.kind === "outage") {
-    const { code, message } = event.error;
+  if ("outage" in event) {
+    const { code, message } = event.outage;
     return { error: { code, message } };
   }
-  const { seen, changed } = event;
+  const { seen, changed = [] } = event;
   const { envelope, readings: status, keeper } = seen;
   const { canBeSettled, canBeSettledBy, code, reason, expired } = keeper;
   const settlement = { canBeSettled, canBeSettledBy, code, reason, expired };
   return { ...envelope, status, ...settlement, changed };
 }
 
-function eventBlocks(
-  event: WatchEvent,
-  { until, ...settings }: DisplaySettings & Pick<Args, "raw" | "until">,
-): readonly Block[] {
-  if (event.kind === "outage") {
-    const { shortMessage } = event.error;
+function eventBlocks(event: WatchEvent, args: ShownArgs): readonly Block[] {
+  if ("outage" in event) {
+    const { shortMessage } = event.outage;
     return [notes(toned("warn", `No answer, trying again: ${shortMessage}`))];
   }
   const { seen, changed } = event;
-  const { time, envelope, readings } = seen;
-  const context = { ...settings, chainTime: time };
-  if (event.kind === "first") {
-    const { round, ...others } = readings;
+  const { time, envelope, readings, keeper } = seen;
+  const context = { ...args, chainTime: time };
+  if (changed === undefined) {
+    const { until } = args;
     const end = until instanceof Time ? describeTime(until.after(time)) : until;
+    const { round, ...others } = readings;
+    const failed = failuresOf(others).map(({ shortMessage }) => shortMessage);
     return [
       title(`Watching${end === undefined ? "" : ` until ${end}`}`, envelope),
       readingsBlock("getLatestRoundInfo", [{ value: round }], context),
       labelledValues([[ATTEMPT, describeAttempt(seen)]]),
-      notes(
-        ...new Set(failuresOf(others).map(({ shortMessage }) => shortMessage)),
-      ),
+      notes(...new Set(failed)),
       failureNotes(failuresOf(readings)),
       notes(toned("dim", "Press Ctrl-C to stop.")),
     ];
   }
-  const changes = valuesIn(readings)
-    .filter(({ place }) => changed.includes(place))
-    .map(({ query: { operation, path }, field, value }) => {
+  const ofReadings = valuesIn(readings).flatMap(
+    ({ place, query: { operation, path }, field, value }) => {
       const { title: label } = operationEntry(operation);
       const { text } = isFailedReading(value)
         ? failedCell(value)
         : formatValue(field ?? { unit: "none" }, value, context);
-      return `${labelOf(field ?? { label }, path[1])}  ${text}`;
-    });
-  const lines = [
-    ...changes,
-    changed.includes("expired") &&
-      `Expired  ${describeAnswer(seen.keeper.expired)}`,
+      return changed.includes(place)
+        ? `${labelOf(field ?? { label }, path[1])}  ${text}`
+        : [];
+    },
+  );
+  const lines = present([
+    ...ofReadings,
+    changed.includes("expired") && `Expired  ${describeAnswer(keeper.expired)}`,
     changed.includes("canBeSettled") &&
       `${ATTEMPT}  ${describeAttempt(seen).text}`,
     changed.length === 0 && "answers again",
-  ];
-  const at = toned("dim", `block ${envelope.block.number}`);
-  return [labelledValues(present(lines).map((line) => [at, line]))];
+  ]);
+  const label = toned("dim", `block ${envelope.block.number}`);
+  return [labelledValues(lines.map((line) => [label, line]))];
 }

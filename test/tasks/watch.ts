@@ -11,7 +11,7 @@ import type {
 import { Time } from "../../tasks/parsers.js";
 import { ATTEMPT, readState } from "../../tasks/vault-state.js";
 import type { VaultState } from "../../tasks/vault-state.js";
-import { createDisplay, watch } from "../../tasks/watch.js";
+import { showEvent, watch } from "../../tasks/watch.js";
 import type { WatchEvent } from "../../tasks/watch.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { fieldsOf } from "../helpers/fields.js";
@@ -175,9 +175,9 @@ const loseRound = failCalls("getLatestRoundInfo", reverted);
 
 /** The code of an outage, or what changed, and if the event is the last. */
 const shownBy = (event: WatchEvent): string =>
-  event.kind === "outage"
-    ? event.error.code
-    : event.changed.join(" ") + (event.isLast ? " LAST" : "");
+  "outage" in event
+    ? event.outage.code
+    : (event.changed ?? []).join(" ") + (event.isLast ? " LAST" : "");
 
 const settled =
   "round.settledPrice round.settledAmount round.settled canBeSettled";
@@ -344,10 +344,11 @@ describe("what vault watch prints of an event", () => {
       until,
     }: { json?: boolean; isTTY?: boolean; until?: Until } = {},
   ): string =>
-    createDisplay(
+    showEvent(
+      event,
       { json, raw: false, tokenDecimals: 0, until },
       new KeptOutput({ isTTY }),
-    )(event);
+    );
 
   for (const options of [{ json: true }, { isTTY: false }]) {
     it(`watch prints one JSON document with ${JSON.stringify(options)}`, () => {
@@ -360,7 +361,8 @@ describe("what vault watch prints of an event", () => {
       const printed: unknown = JSON.parse(
         print(
           {
-            ...{ kind: "change", isLast: false, changed: ["expired"] },
+            isLast: false,
+            changed: ["expired"],
             seen: { ...seen, keeper },
           },
           options,
@@ -400,8 +402,7 @@ describe("what vault watch prints of an event", () => {
   it("watch begins with the fix for a round that cannot be read", () => {
     const error = vaultError("VAULT_INTERNAL", { problem: "lost" });
     const readings = { ...seen.readings, round: { error } };
-    const first = { kind: "first", isLast: false, changed: [] } as const;
-    const printed = print({ ...first, seen: { ...seen, readings } });
+    const printed = print({ isLast: false, seen: { ...seen, readings } });
     expect(printed).to.include(error.fix);
   });
 
@@ -410,7 +411,7 @@ describe("what vault watch prints of an event", () => {
     const { label } = operations.getLatestRoundInfo.outputs[3];
     expect(
       print({
-        ...{ kind: "change", isLast: false },
+        isLast: false,
         changed: ["round.filledVolume", "volume", "expired", "canBeSettled"],
         seen: {
           ...seen,
@@ -434,7 +435,7 @@ describe("what vault watch prints of an event", () => {
     const error = vaultError("VAULT_RPC_TIMEOUT", {
       ...{ network: "li\u001bve", method: "eth_call" },
     });
-    expect(print({ kind: "outage", isLast: false, error })).to.equal(
+    expect(print({ isLast: false, outage: error })).to.equal(
       "No answer, trying again: Network li\\u{1b}ve did not answer eth_call in time.\n",
     );
   });
