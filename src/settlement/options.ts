@@ -1,10 +1,12 @@
-import { checkOptions } from "../client/options.js";
 import { parseCount, parseDuration, parseUint256 } from "../client/inputs.js";
+import { checkOptions } from "../client/options.js";
 import { invalidArgument } from "../errors.js";
+import { namedTokens } from "../guard/call.js";
 import type { VaultHost } from "../host.js";
 import type { Address } from "../protocol/index.js";
+import { keysOf } from "../protocol/index.js";
 import type { FeeLimits } from "../sending/fees.js";
-import { namedTokens } from "../guard/call.js";
+import type { Job } from "../sending/follow.js";
 import type { ChainKind } from "../sending/journal.js";
 import type { RequestedReplacement } from "../sending/replace.js";
 import { settleAllOptions } from "./types.js";
@@ -29,32 +31,34 @@ export function defaultConfirmations(
   );
 }
 
+/** Options that only make sense with another one. */
+const needs = {
+  bump: "resume",
+  cancel: "resume",
+  confirmReplacement: "bump",
+} as const;
+
+/** Options of a new settlement, which `resume` does not take. */
+const excludedByResume = [
+  "from",
+  "confirm",
+  "assertOnly",
+  "resumeFirst",
+  "tokens",
+  "retryReverted",
+] as const;
+
 /** Options of `settleAll`, checked, with their defaults. */
-export interface ParsedOptions extends Pick<
-  SettleAllOptions,
-  | "assertOnly"
-  | "confirm"
-  | "confirmReplacement"
-  | "from"
-  | "resume"
-  | "resumeFirst"
-> {
-  readonly ifExpired: boolean;
-  /** True if a preview that does not settle the round is no obstacle. */
-  readonly partial: boolean;
-  /** True if a settlement of the same round that reverted is no obstacle. */
-  readonly retryReverted: boolean;
+export interface ParsedOptions
+  extends
+    Omit<SettleAllOptions, "tokens">,
+    Pick<Job, "firstCheckAfterMs" | "pollingIntervalMs"> {
   /** Replacement of the transaction that is resumed. */
   readonly replacement: RequestedReplacement | undefined;
   /** That a guard forwards; undefined if none are named. */
   readonly tokens: readonly Address[] | undefined;
   readonly limits: FeeLimits;
-  /** Default: {@link defaultConfirmations}. */
-  readonly confirmations: number | undefined;
   readonly timeoutMs: number;
-  readonly pollingIntervalMs: number;
-  /** Time for a node to mine or queue an accepted transaction. */
-  readonly firstCheckAfterMs: number;
   readonly emit: (event: SettlementEvent) => void;
 }
 
@@ -64,45 +68,40 @@ export function parseOptions(
   options: SettleAllOptions,
 ): ParsedOptions {
   checkOptions("settleAll()", options, settleAllOptions);
-  const defaults = DEFAULT_MS[vault.connection.networkConfig.type];
-  const { timeout, pollingInterval = defaults.pollingInterval } = options;
-  const { from, confirm, assertOnly, resume, resumeFirst } = options;
-  const { confirmReplacement } = options;
-  if (confirmReplacement !== undefined && options.bump !== true) {
-    const problem = "it is asked about a higher fee, so it needs bump: true";
-    throw invalidArgument("confirmReplacement", problem, "Add bump: true.");
-  }
-  for (const name of [
-    "from",
-    "confirm",
-    "assertOnly",
-    "resumeFirst",
-    "tokens",
-    "retryReverted",
-  ] as const) {
-    if (resume === true && (options[name] ?? false) !== false) {
-      throw invalidArgument(name, "resuming does not take it", "Omit it.");
+  const isGiven = (name: keyof SettleAllOptions): boolean =>
+    (options[name] ?? false) !== false;
+  for (const name of keysOf(needs)) {
+    const other = needs[name];
+    if (isGiven(name) && options[other] !== true) {
+      const problem = `it needs ${other}: true`;
+      throw invalidArgument(name, problem, `Add ${other}: true.`);
     }
   }
+  const excluded = excludedByResume.find(isGiven);
+  if (options.resume === true && excluded !== undefined) {
+    throw invalidArgument(excluded, "resuming does not take it", "Omit it.");
+  }
+  const { bump, cancel, timeout, pollingInterval, onEvent } = options;
+  if (bump === true && cancel === true) {
+    throw invalidArgument("bump", "it excludes cancel", "Pass one of them.");
+  }
+  const defaults = DEFAULT_MS[vault.connection.networkConfig.type];
+  const pollingIntervalMs = parseDuration(
+    "pollingInterval",
+    pollingInterval ?? defaults.pollingInterval,
+  );
   return {
-    from,
-    confirm,
-    confirmReplacement,
-    assertOnly,
-    resume,
-    resumeFirst,
-    ifExpired: options.ifExpired === true,
-    partial: options.partial === true,
-    retryReverted: options.retryReverted === true,
+    ...options,
     tokens: namedTokens(vault, options.tokens),
     limits: parseFeeLimits(vault, options),
     confirmations: parseCount(options.confirmations, "confirmations"),
     timeoutMs: parseDuration("timeout", timeout ?? defaults.timeout),
-    pollingIntervalMs: parseDuration("pollingInterval", pollingInterval),
-    firstCheckAfterMs: Math.min(defaults.firstCheck, pollingInterval),
-    replacement: parseReplacement(options),
+    pollingIntervalMs,
+    firstCheckAfterMs: Math.min(defaults.firstCheck, pollingIntervalMs),
+    replacement:
+      bump === true ? "bump" : cancel === true ? "cancel" : undefined,
     emit: (event) => {
-      void tellListener(options.onEvent, event);
+      void tellListener(onEvent, event);
     },
   };
 }
@@ -123,26 +122,6 @@ async function tellListener(
       `onEvent of settleAll() failed at "${event.type}": ${problem}`,
     );
   }
-}
-
-function parseReplacement({
-  bump = false,
-  cancel = false,
-  resume,
-}: SettleAllOptions): RequestedReplacement | undefined {
-  for (const [name, value] of Object.entries({ bump, cancel })) {
-    if (value && resume !== true) {
-      throw invalidArgument(
-        name,
-        "it replaces the transaction of an earlier settlement, so it needs resume: true",
-        "Add resume: true.",
-      );
-    }
-  }
-  if (bump && cancel) {
-    throw invalidArgument("bump", "it excludes cancel", "Pass one of them.");
-  }
-  return bump ? "bump" : cancel ? "cancel" : undefined;
 }
 
 /** The limits of the configuration, the first lowered by `maxFeePerGas`. */

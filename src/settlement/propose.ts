@@ -1,8 +1,6 @@
-// Step 5 of a settlement: what it would do, and what it costs.
+// Steps 5 and 6 of a settlement: simulate it, show what it would do and cost, and ask.
 
-import type { LocatedAddress } from "../client/addresses.js";
-import { fallbackTo, vaultError } from "../errors.js";
-import type { VaultError } from "../errors.js";
+import { VaultError, fallbackTo, vaultError } from "../errors.js";
 import { INTRINSIC_GAS, keepsTokens, settlementCall } from "../guard/call.js";
 import type { SettlementRoute } from "../guard/call.js";
 import {
@@ -16,9 +14,16 @@ import type { Refusal, Stopped } from "../guard/outcome.js";
 import type { VaultHost } from "../host.js";
 import { getBalance, hasCode } from "../rpc/accounts.js";
 import { tryCall } from "../rpc/calls.js";
-import { limitFees, resolveFees, resolveGas } from "../sending/fees.js";
+import {
+  limitFees,
+  offerAtMost,
+  requireFeeLimit,
+  resolveFees,
+  resolveGas,
+} from "../sending/fees.js";
 import type { Gas, GasPrice } from "../sending/fees.js";
 import type { Signer } from "../sending/signer.js";
+import { chooseNextBlock } from "../simulation/next-block.js";
 import type { ChosenNextBlock } from "../simulation/next-block.js";
 import type { SimulationRequest } from "../simulation/options.js";
 import { simulate } from "../simulation/simulate.js";
@@ -26,7 +31,12 @@ import type { Simulated } from "../simulation/simulate.js";
 import { describeTokens } from "../simulation/tokens.js";
 import type { ParsedOptions } from "./options.js";
 import { Stop } from "./result.js";
-import { staleHead } from "./state.js";
+import {
+  readCurrent,
+  requireSomethingToDo,
+  staleHead,
+  wouldNotSettle,
+} from "./state.js";
 import type { Current } from "./state.js";
 import type { SettlementPreflight } from "./types.js";
 
@@ -50,7 +60,7 @@ export interface Proposal extends Basis {
   readonly preflight: SettlementPreflight;
   /** If the node may be behind. */
   readonly stale: VaultError | undefined;
-  /** Why it cannot be sent, or the terms to sign. */
+  /** Why it is not to be sent, or the terms to sign. */
   readonly verdict: Stopped | Terms;
 }
 
@@ -60,77 +70,69 @@ export interface Proposal extends Basis {
  */
 export async function propose(
   vault: VaultHost,
-  { signer, route, now }: Basis,
-  { limits, tokens: named }: ParsedOptions,
+  basis: Basis,
+  { limits, tokens }: ParsedOptions,
 ): Promise<Proposal> {
   const since = Date.now();
+  const { signer, route, now } = basis;
   const { rpc, networkName, connection } = vault;
   const { networkConfig } = connection;
-  const { chainId, contract, block, round, next } = now;
+  const { chainId, contract, round, next } = now;
   requireGas(vault, networkConfig.gas, INTRINSIC_GAS);
-  const offered = await resolveFees(rpc, networkConfig, next);
-  const simulated = await trySimulation(vault, signer.address, next, {
-    route,
-    price: offered,
-  });
+  const price = await resolveFees(rpc, networkConfig, next);
+  const attempt = { route, price };
+  const from = signer.address;
+  const simulated = await trySimulation(vault, from, next, attempt);
   const { simulation: preview = null } = simulated ?? {};
   if (preview?.status === "nothing-to-do") {
     throw new Stop(nothingToDo(SETTLED_MEANWHILE));
   }
-  const stale = await staleHead(vault, block);
-  const found = await findGas(vault, route, next, simulated, offered.current);
+  const found = await findGas(vault, route, next, simulated, price.current);
+  let terms: Terms | undefined;
+  let verdict: Stopped | Terms;
+  if ("refusal" in found) {
+    verdict = stoppedBy(vault, found.refusal);
+  } else {
+    requireGas(vault, found.gas, preview?.gasUsed ?? INTRINSIC_GAS);
+    terms = { ...found, price: limitFees(networkName, price, limits) };
+    const loss = lossInGuard(vault, route, simulated, tokens !== undefined);
+    verdict = loss === undefined ? terms : refusedBy(loss);
+  }
+  const stale = await staleHead(vault, now.block);
   const transfers = preview?.transfers ?? [];
-  const basis = { signer, route, now, since, stale };
-  const preflight = {
+  const moved = transfers.map(({ token }) => token);
+  const preflight: SettlementPreflight = {
     chainId,
     chainTime: next.timestamp,
     headAge: stale === undefined ? null : Number(stale.details["age"]),
     round,
     contract,
-    from: signer.address,
+    from,
     signing: signer.kind,
-    balance: simulated?.balance ?? (await getBalance(rpc, signer.address)),
+    balance: simulated?.balance ?? (await getBalance(rpc, from)),
     guard: route.guard?.address ?? null,
+    gas: terms?.gas ?? null,
+    cost: terms === undefined ? null : terms.gas * terms.price.current,
+    maxCost: terms === undefined ? null : terms.gas * terms.price.highest,
+    outcome: terms === undefined ? "reverts" : "succeeds",
+    reason: "refusal" in found ? found.refusal.reason : null,
     preview,
-    warnings: await findWarnings(vault, contract),
-    tokens: await describeTokens(
-      vault,
-      transfers.map(({ token }) => token),
-      next.latest,
-    ),
+    warnings: await findWarnings(vault),
+    tokens: await describeTokens(vault, moved, next.latest),
   };
-  if ("refusal" in found) {
-    const { code, reason } = found.refusal;
-    const status = statusOfRefusal(code);
-    if (status === "nothing-to-do") {
-      throw new Stop(nothingToDo(code === null ? SETTLED_MEANWHILE : reason));
-    }
-    if (code === "VAULT_OUT_OF_GAS") {
-      requireGas(vault, networkConfig.gas, undefined);
-    }
-    const costs = { gas: null, cost: null, maxCost: null };
-    return {
-      ...basis,
-      preflight: { ...preflight, ...costs, outcome: "reverts", reason },
-      verdict: { kind: "stopped", status, code: code ?? undefined, reason },
-    };
+  return { ...basis, since, stale, preflight, verdict };
+}
+
+/** Why the settlement cannot be sent, of what refuses its call. */
+function stoppedBy(vault: VaultHost, { code, reason }: Refusal): Stopped {
+  const status = statusOfRefusal(code);
+  if (status === "nothing-to-do") {
+    throw new Stop(nothingToDo(code === null ? SETTLED_MEANWHILE : reason));
   }
-  const { gas } = found;
-  requireGas(vault, gas, preview?.gasUsed ?? INTRINSIC_GAS);
-  const price = limitFees(networkName, offered, limits);
-  const loss = lossInGuard(vault, route, simulated, named !== undefined);
-  return {
-    ...basis,
-    preflight: {
-      ...preflight,
-      gas,
-      cost: gas * price.current,
-      maxCost: gas * price.highest,
-      outcome: "succeeds",
-      reason: null,
-    },
-    verdict: loss === undefined ? { gas, price } : refusedBy(loss),
-  };
+  if (code === "VAULT_OUT_OF_GAS") {
+    requireGas(vault, vault.connection.networkConfig.gas, undefined);
+  }
+  return { kind: "stopped", status, code: code ?? undefined, reason };
 }
 
 /**
@@ -165,24 +167,18 @@ export function lossInGuard(
 /** Contract of every chain of the OP stack. */
 const OP_GAS_PRICE_ORACLE = "0x420000000000000000000000000000000000000F";
 
-async function findWarnings(
-  vault: VaultHost,
-  contract: LocatedAddress,
-): Promise<readonly string[]> {
-  const factory = await vault.addressOf("vaultFactory", "getLatestRoundInfo");
-  const isLive = vault.connection.networkConfig.type === "http";
+async function findWarnings({
+  rpc,
+  connection,
+}: VaultHost): Promise<readonly string[]> {
   const hasDataFee =
-    isLive &&
-    (await hasCode(vault.rpc, OP_GAS_PRICE_ORACLE).catch(fallbackTo(false)));
-  const own = `networks.${vault.networkName}.vault.contracts.vaultFactory`;
-  return [
-    // An instance's own vault with the factory of the network's own contracts.
-    contract.source.includes(".vault.instances.") &&
-      factory.source === own &&
-      `The vault's address is from ${contract.source}, but the round is read from the factory of ${own}, which the instance inherits. If the instance has its own factory, set its vaultFactory.`,
-    hasDataFee &&
-      "This chain adds a fee for the transaction's data (OP stack), which is not known beforehand and is not in the cost.",
-  ].filter((one) => one !== false);
+    connection.networkConfig.type === "http" &&
+    (await hasCode(rpc, OP_GAS_PRICE_ORACLE).catch(fallbackTo(false)));
+  return hasDataFee
+    ? [
+        "This chain adds a fee for the transaction's data (OP stack), which is not known beforehand and is not in the cost.",
+      ]
+    : [];
 }
 
 /** @returns Undefined if no engine works on the node. */
@@ -254,4 +250,143 @@ function requireGas(
   if (limit !== "auto" && (used === undefined || limit < used)) {
     throw vaultError("VAULT_GAS_LIMIT_TOO_LOW", { network, gas: limit });
   }
+}
+
+const OLD_PROPOSAL_MS = 15_000;
+/** It is simulated in the next block, so one more block makes no difference. */
+const MOST_BLOCKS = 1;
+
+/** The terms that were agreed to, and the preflight that showed them. */
+export interface Agreement extends Terms {
+  readonly preflight: SettlementPreflight;
+}
+
+/**
+ * Asks for confirmation, and once more if the settlement is another one by then.
+ *
+ * @throws VaultError VAULT_PREVIEW_CHANGED if nobody can be asked, or after two answers
+ */
+export async function agree(
+  vault: VaultHost,
+  first: Proposal,
+  options: ParsedOptions,
+): Promise<Agreement> {
+  let proposal = first;
+  for (let isRepeated = false; ; isRepeated = true) {
+    const { preflight } = proposal;
+    const terms = await ask(vault, proposal, options);
+    const newer = await proposeAgain(vault, proposal, options);
+    if (newer === undefined) {
+      return { ...terms, preflight };
+    }
+    const change = changeSince(preflight, newer.preflight);
+    if (change === undefined) {
+      return { ...termsWithin(termsOf(newer), preflight), preflight };
+    }
+    if (options.confirm === undefined || isRepeated) {
+      throw vaultError("VAULT_PREVIEW_CHANGED", { change });
+    }
+    proposal = newer;
+  }
+}
+
+function termsOf({ verdict }: Proposal): Terms {
+  if ("reason" in verdict) {
+    throw new Stop(verdict);
+  }
+  return verdict;
+}
+
+/** Emits the preflight, and asks for confirmation if the settlement can succeed. */
+async function ask(
+  vault: VaultHost,
+  proposal: Proposal,
+  { confirm, emit, partial, limits }: ParsedOptions,
+): Promise<Terms> {
+  const { preflight, stale } = proposal;
+  emit({ type: "preflight", preflight });
+  const terms = termsOf(proposal);
+  const { from, balance, maxCost: cost } = preflight;
+  if (cost !== null && balance < cost) {
+    const args = { from, network: vault.networkName, balance, cost };
+    throw vaultError("VAULT_INSUFFICIENT_FUNDS", args);
+  }
+  if (confirm === undefined) {
+    // Only a person may agree to these. Without a preview, the plain call decides.
+    if (preflight.preview?.status === "not-settled" && partial !== true) {
+      throw await wouldNotSettle(vault);
+    }
+    if (stale !== undefined) {
+      throw stale;
+    }
+    await requireFeeLimit(vault, terms.price, limits);
+    return terms;
+  }
+  // JavaScript may return another type: only true confirms.
+  const answer: unknown = await confirm(preflight);
+  if (answer === true) {
+    return terms;
+  }
+  const refusal = refusedBy(
+    VaultError.isVaultError(answer)
+      ? answer
+      : vaultError("VAULT_NOT_CONFIRMED", {}),
+  );
+  const isText = typeof answer === "string" && answer !== "";
+  throw new Stop(isText ? { ...refusal, reason: answer } : refusal);
+}
+
+/**
+ * Makes the proposal again if it is old by now.
+ *
+ * @returns Undefined if it is not.
+ */
+async function proposeAgain(
+  vault: VaultHost,
+  proposal: Proposal,
+  options: ParsedOptions,
+): Promise<Proposal | undefined> {
+  const { now, since } = proposal;
+  const isOld = Math.abs(Date.now() - since) > OLD_PROPOSAL_MS;
+  // If nobody was asked, no time has passed, and a request more would make it pass.
+  if (options.confirm === undefined && !isOld) {
+    return undefined;
+  }
+  const next = await chooseNextBlock(vault);
+  if (!isOld && next.number - now.next.number <= MOST_BLOCKS) {
+    return undefined;
+  }
+  const newer = await readCurrent(vault, next);
+  await requireSomethingToDo(vault, newer, options, now.round);
+  return await propose(vault, { ...proposal, now: newer }, options);
+}
+
+/** @returns The difference that a person has to agree to again, as a clause. */
+function changeSince(
+  before: SettlementPreflight,
+  after: SettlementPreflight,
+): string | undefined {
+  const [earlier, later] = [before, after].map(({ outcome, preview }) =>
+    [outcome, preview?.status, preview?.code].join(),
+  );
+  if (earlier !== later) {
+    return "its outcome is another one now";
+  }
+  if (before.headAge === null && after.headAge !== null) {
+    return `the newest block is ${after.headAge} s old now`;
+  }
+  return (after.cost ?? 0n) > (before.maxCost ?? 0n)
+    ? `it costs ${after.cost} wei now, above the ${before.maxCost} wei that were shown`
+    : undefined;
+}
+
+/** The newer gas limit, at a price whose cost does not exceed the one that was shown. */
+function termsWithin(
+  { gas, price }: Terms,
+  { maxCost }: SettlementPreflight,
+): Terms {
+  return {
+    gas,
+    price: maxCost === null ? price : offerAtMost(price, maxCost / gas),
+  };
 }

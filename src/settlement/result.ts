@@ -42,30 +42,34 @@ export class Stop extends Error {
 }
 
 /**
- * Describes a settlement that a step ended before anything was sent.
+ * Takes the steps of a settlement until one of them ends it, by a {@link Stop} or by an error
+ * with `refuses` in errors.ts.
  *
- * @param thrown A {@link Stop}, or an error with `refuses` in errors.ts.
- * @throws The same error, if it is another one.
+ * @param steps Fill in what is known.
  */
-export async function stopped(
+export async function untilStopped(
   vault: VaultHost,
-  known: Known,
-  thrown: unknown,
+  steps: (known: Known) => Promise<SettlementResult>,
 ): Promise<SettlementResult> {
-  if (!(thrown instanceof Stop) && !refusesSettlement(thrown)) {
-    throw thrown;
+  const known: Known = {};
+  try {
+    return await steps(known);
+  } catch (error) {
+    if (!(error instanceof Stop) && !refusesSettlement(error)) {
+      throw error;
+    }
+    const why = error instanceof Stop ? error.why : refusedBy(error);
+    // A detail of VAULT_SETTLEMENT_UNFINISHED.
+    const { transaction } = why.error?.details ?? {};
+    const hash = isHexString(transaction, 32) ? transaction : known.hash;
+    return {
+      settlement: toSettlement({ ...why, hash }, known),
+      isFinal: true,
+      chainId: known.chainId ?? (await vault.chainId()),
+      block: known.block,
+      refusal: why.error,
+    };
   }
-  const why = thrown instanceof Stop ? thrown.why : refusedBy(thrown);
-  // A detail of VAULT_SETTLEMENT_UNFINISHED.
-  const { transaction } = why.error?.details ?? {};
-  const hash = isHexString(transaction, 32) ? transaction : known.hash;
-  return {
-    settlement: toSettlement({ ...why, hash }, known),
-    isFinal: true,
-    chainId: known.chainId ?? (await vault.chainId()),
-    block: known.block,
-    refusal: why.error,
-  };
 }
 
 /** The known values of a settlement's end; the others are null. */

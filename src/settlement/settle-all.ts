@@ -14,17 +14,20 @@ import { findFreeNonce, inTurn, resolveSigner } from "../sending/signer.js";
 import type { Signer } from "../sending/signer.js";
 import { TimeLimit } from "../sending/time-limit.js";
 import { describeProblem, newestOf, sign } from "../sending/transaction.js";
-import { agree } from "./agree.js";
-import type { Agreement } from "./agree.js";
 import { defaultConfirmations, parseOptions } from "./options.js";
 import type { ParsedOptions } from "./options.js";
-import { propose } from "./propose.js";
-import type { Proposal } from "./propose.js";
+import { agree, propose } from "./propose.js";
+import type { Agreement, Proposal } from "./propose.js";
 import { report } from "./report.js";
 import type { Ended } from "./report.js";
-import { Stop, stopped, toSettlement } from "./result.js";
+import { toSettlement, untilStopped } from "./result.js";
 import type { Known, SettlementResult } from "./result.js";
-import { findObstacle, observe, readCurrent, roundChecker } from "./state.js";
+import {
+  observe,
+  readCurrent,
+  requireSomethingToDo,
+  roundChecker,
+} from "./state.js";
 import type { SettleAllOptions, Settlement } from "./types.js";
 
 /** As in Hardhat Ignition. */
@@ -51,82 +54,70 @@ export async function settleAll(
     : first;
 }
 
-/** A new settlement, step by step. Each may stop it until the journal is written. */
 async function settle(
   vault: VaultHost,
   options: ParsedOptions,
 ): Promise<SettlementResult> {
   const { rpc, connection } = vault;
-  const known: Known = {};
-  const settleInTurn = async (signer: Signer): Promise<SettlementResult> => {
-    const now = await readCurrent(vault);
-    const { chainId, contract, block, round } = now;
-    Object.assign(known, { chainId, block, round });
-    const journal = await Journal.of(vault, chainId, contract.address);
-    await journal.refuseUnfinished();
-    const route = await findRoute(vault, signer.address, "latest", {
-      round,
-      mustHaveEnded: options.ifExpired,
-      mustSettle: !options.partial,
-      tokens: options.tokens ?? [],
-    });
-    known.guard = route.guard?.address;
-    // Only now, so that a wrong key or guard fails every run of a keeper.
-    const obstacle = await findObstacle(vault, now, options.ifExpired);
-    if (obstacle !== undefined) {
-      throw new Stop(obstacle);
-    }
-    await heedRevert(vault, journal, round, options);
-    const proposal = await propose(vault, { signer, route, now }, options);
-    known.preview = proposal.preflight.preview;
-    const agreed = await agree(vault, proposal, options);
-    known.preview = agreed.preflight.preview;
-    await journal.requireSameChainKind(vault);
-    const entry = await makeEntry(vault, proposal, agreed, options);
-    // Refuses if another process began one before the user confirmed.
-    await journal.begin(entry);
-    // An age is shown only of a block that is too old, and a person agreed to it.
-    const acceptsOldHead = agreed.preflight.headAge !== null;
-    return await follow(
-      vault,
-      journal,
-      { entry, known, acceptsOldHead },
-      options,
-    );
-  };
-  try {
-    const signer = await resolveSigner(
-      rpc,
-      connection.networkConfig,
-      options.from,
-    );
+  return await untilStopped(vault, async (known) => {
+    const { from } = options;
+    const signer = await resolveSigner(rpc, connection.networkConfig, from);
     return await inTurn(
       rpc,
       signer.address,
-      async () => await settleInTurn(signer),
+      async () => await settleBy(vault, signer, known, options),
     );
-  } catch (error) {
-    return await stopped(vault, known, error);
-  }
+  });
+}
+
+/** A new settlement, step by step. Each may end it until the journal is written. */
+async function settleBy(
+  vault: VaultHost,
+  signer: Signer,
+  known: Known,
+  options: ParsedOptions,
+): Promise<SettlementResult> {
+  const now = await readCurrent(vault);
+  Object.assign(known, now);
+  const { chainId, contract, round } = now;
+  const journal = await Journal.of(vault, chainId, contract.address);
+  await journal.refuseUnfinished();
+  const route = await findRoute(vault, signer.address, "latest", {
+    round,
+    mustHaveEnded: options.ifExpired === true,
+    mustSettle: options.partial !== true,
+    tokens: options.tokens ?? [],
+  });
+  known.guard = route.guard?.address;
+  // Only now, so that a wrong key or guard fails every run of a keeper.
+  await requireSomethingToDo(vault, now, options);
+  await heedRevert(vault, journal, round, options);
+  const proposal = await propose(vault, { signer, route, now }, options);
+  known.preview = proposal.preflight.preview;
+  const agreed = await agree(vault, proposal, options);
+  known.preview = agreed.preflight.preview;
+  await journal.requireSameChainKind(vault);
+  const entry = await makeEntry(vault, proposal, agreed, options);
+  // Refuses if another process began one before the user confirmed.
+  await journal.begin(entry);
+  // An age is shown only of a block that is too old, and a person agreed to it.
+  const acceptsOldHead = agreed.preflight.headAge !== null;
+  const begun = { entry, known, acceptsOldHead };
+  return await follow(vault, journal, begun, options);
 }
 
 /** Refuses if there is a round to settle; needs no account, and sends nothing. */
 async function assertSettled(
   vault: VaultHost,
-  { ifExpired }: ParsedOptions,
+  options: ParsedOptions,
 ): Promise<SettlementResult> {
-  const known: Known = {};
-  try {
+  return await untilStopped(vault, async (known) => {
     const now = await readCurrent(vault);
-    const { chainId, block, round } = now;
-    Object.assign(known, { chainId, block, round });
-    const obstacle = await findObstacle(vault, now, ifExpired);
-    throw obstacle === undefined
-      ? vaultError("VAULT_SETTLEMENT_NEEDED", { round: describeRound(round) })
-      : new Stop(obstacle);
-  } catch (error) {
-    return await stopped(vault, known, error);
-  }
+    Object.assign(known, now);
+    await requireSomethingToDo(vault, now, options);
+    const round = describeRound(now.round);
+    throw vaultError("VAULT_SETTLEMENT_NEEDED", { round });
+  });
 }
 
 /**
@@ -145,7 +136,7 @@ async function heedRevert(
   }
   const { hash, blockNumber: block } = reverted;
   const error = vaultError("VAULT_REVERTED_BEFORE", { network, hash, block });
-  if (confirm === undefined && !retryReverted) {
+  if (confirm === undefined && retryReverted !== true) {
     throw error;
   }
   emit({ type: "trouble", message: error.shortMessage });
@@ -183,8 +174,7 @@ async function resume(
   vault: VaultHost,
   options: ParsedOptions,
 ): Promise<SettlementResult> {
-  const known: Known = {};
-  try {
+  return await untilStopped(vault, async (known) => {
     const { chainId, contract, block, round } = await observe(vault, "latest");
     Object.assign(known, { chainId, block });
     const journal = await Journal.of(vault, chainId, contract.address);
@@ -211,16 +201,14 @@ async function resume(
       // The process that began it, or another one, has just finished it.
       return await resume(vault, options);
     }
-    const { hash = null, nonce } = newest;
+    const { hash = null, nonce, from } = newest;
     options.emit({ type: "resuming", hash, nonce });
     return await inTurn(
       vault.rpc,
-      newest.from,
+      from,
       async () => await follow(vault, journal, { entry, known }, options),
     );
-  } catch (error) {
-    return await stopped(vault, known, error);
-  }
+  });
 }
 
 /** Describes a settlement that was finished earlier, and the current round. */
@@ -322,12 +310,7 @@ async function follow(
     sentAfterBlock: entry.sentAfterBlock,
     confirmations,
     limit,
-    checkRound: roundChecker(
-      reader,
-      entry.round,
-      options.ifExpired,
-      acceptsOldHead,
-    ),
+    checkRound: roundChecker(reader, entry.round, options, acceptsOldHead),
     journal: {
       record: async (all) =>
         await journal.update({ ...entry, transactions: [...all] }),

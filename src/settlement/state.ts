@@ -5,8 +5,7 @@ import { encodeCall, noCode } from "../client/codec.js";
 import { locate, readOrThrow, readTogether } from "../client/snapshot.js";
 import { vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
-import { obstacleIn, refusedBy } from "../guard/outcome.js";
-import type { Stopped } from "../guard/outcome.js";
+import { obstacleIn } from "../guard/outcome.js";
 import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
 import { getNextBlock } from "../rpc/blocks.js";
@@ -15,6 +14,8 @@ import { isDevelopmentNode } from "../rpc/development-node.js";
 import type { CheckRound } from "../sending/look.js";
 import { chooseNextBlock } from "../simulation/next-block.js";
 import type { ChosenNextBlock } from "../simulation/next-block.js";
+import { Stop } from "./result.js";
+import type { SettleAllOptions } from "./types.js";
 
 /** State that a settlement depends on, at one block. */
 export interface Observation {
@@ -68,22 +69,23 @@ export async function readCurrent(
 }
 
 /**
- * Finds out if there is nothing to do. A node that is behind cannot tell: its round may have
- * ended, or another one may have begun.
+ * Ends a settlement if there is nothing to do. A node that is behind cannot tell: its round
+ * may have ended, or another one may have begun.
  *
  * @param intended The round that was seen before; undefined at the first look.
+ * @throws Stop, VaultError VAULT_STALE_HEAD
  */
-export async function findObstacle(
+export async function requireSomethingToDo(
   vault: VaultHost,
   { next, block, round }: Current,
-  ifExpired: boolean,
+  { ifExpired = false }: Pick<SettleAllOptions, "ifExpired">,
   intended?: VaultRound,
-): Promise<Stopped | undefined> {
+): Promise<void> {
   const time = await endTime(vault, block, next);
   const obstacle = obstacleIn(round, { intended, ifExpired, time });
-  const stale =
-    obstacle === undefined ? undefined : await staleHead(vault, block);
-  return stale === undefined ? obstacle : refusedBy(stale);
+  if (obstacle !== undefined) {
+    throw (await staleHead(vault, block)) ?? new Stop(obstacle);
+  }
 }
 
 /** The error for a call that the contract accepts, and that leaves the round open. */
@@ -166,7 +168,7 @@ const DEADLINE_MS = 5_000;
 export function roundChecker(
   vault: VaultHost,
   intended: VaultRound,
-  ifExpired: boolean,
+  { ifExpired = false }: Pick<SettleAllOptions, "ifExpired">,
   acceptsOldHead: boolean,
 ): CheckRound {
   return async (at) => {

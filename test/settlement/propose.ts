@@ -298,29 +298,6 @@ describe("the proposal of settleAll", () => {
     })),
   ]);
 
-  const network = "networks.scripted.vault";
-  const usdc = `${network}.instances.usdc`;
-  for (const [source, factory, isWarned] of [
-    [`${usdc}.contracts.vault`, `${network}.contracts.vaultFactory`, true],
-    [`${usdc}.contracts.vault`, `${usdc}.contracts.vaultFactory`, false],
-    [`${network}.contracts.vault`, `${network}.contracts.vaultFactory`, false],
-  ] as const) {
-    it(`${isWarned ? "warns" : "does not warn"} if the vault is from ${source}, and the factory from ${factory}`, async () => {
-      const host = keeper.host();
-      const addressOf = async (role: string) =>
-        await Promise.resolve(
-          role === "vault"
-            ? { address: VAULT, source }
-            : { address: TOKEN, source: factory },
-        );
-      // Also of the copies of the host.
-      await keeper.end(yes, Object.assign(host, { addressOf }));
-      expect(keeper.events[0])
-        .to.have.nested.property("preflight.warnings")
-        .that.has.lengthOf(Number(isWarned));
-    });
-  }
-
   /** Without `eth_simulateV1`, and with a fork that ends so. */
   const forkEnds = async (problem: VaultError): Promise<SettlementResult> => {
     keeper.chain.overrides = false;

@@ -39,7 +39,12 @@ describe("roundChecker()", () => {
     readonly at?: number;
   } = {}): Promise<Stopped | undefined> => {
     const host = keeper.host({ vault: { maxHeadAge: 300 } });
-    return await roundChecker(host, OPEN_ROUND, ifExpired, acceptsOldHead)(at);
+    return await roundChecker(
+      host,
+      OPEN_ROUND,
+      { ifExpired },
+      acceptsOldHead,
+    )(at);
   };
   const mine = (change: typeof settledRound) => (): void => {
     keeper.chain.mine(change);
