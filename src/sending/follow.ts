@@ -1,4 +1,4 @@
-import { vaultError } from "../errors.js";
+import { VaultError, hasErrorCode, vaultError } from "../errors.js";
 import type { VaultErrorCode } from "../errors.js";
 import { refusedBy } from "../guard/outcome.js";
 import type { Stopped } from "../guard/outcome.js";
@@ -71,19 +71,15 @@ export interface Job extends Sought {
   /** Time for a node to mine or queue an accepted transaction. */
   readonly firstCheckAfterMs: number;
   readonly emit: (event: SendingEvent) => void;
-  /** Undefined if nothing is recorded: what the node refuses is then given up. */
-  readonly journal?: SendingJournal | undefined;
-  /** Undefined if no other transaction may take the nonce. */
-  readonly replacing?: Replacing | undefined;
-}
-
-export interface SendingJournal {
   /**
-   * Writes the transactions.
+   * Writes the transactions to the journal. Undefined without one: what the node refuses is
+   * then given up.
    *
    * @returns False if another process has finished the settlement, or added one.
    */
-  readonly record: (transactions: SentTransactions) => Promise<boolean>;
+  readonly record?: (transactions: SentTransactions) => Promise<boolean>;
+  /** Undefined if no other transaction may take the nonce. */
+  readonly replacing?: Replacing | undefined;
 }
 
 export interface Replacing {
@@ -167,17 +163,20 @@ export class Following {
   }
 
   async #toEnd(): Promise<Outcome> {
-    const { limit, pollingIntervalMs, firstCheckAfterMs, isResumed } = this.job;
+    const { limit, pollingIntervalMs, firstCheckAfterMs, isResumed, record } =
+      this.job;
     const isNew = this.#known === undefined;
     let decision: Decision = isNew && !isResumed ? "send" : "look";
     let wait = isNew ? 0 : pollingIntervalMs;
     while (typeof decision === "string") {
-      if (decision === "send" && !(await this.#mayGoOn())) {
-        return this.#undecided(`It is not sent: ${OF_ANOTHER}.`);
-      }
       if (decision === "look") {
         await pause(wait, limit.signal);
       } else {
+        // A process that took the journal over reads it again before its first send.
+        const isFirst = decision === "send" && isResumed && this.#sends === 0;
+        if (isFirst && (await record?.(this.transactions)) === false) {
+          return this.#undecided(`It is not sent: ${OF_ANOTHER}.`);
+        }
         await (decision === "send" ? this.#send() : this.#replace(decision));
         await pause(firstCheckAfterMs, limit.signal);
       }
@@ -185,7 +184,7 @@ export class Following {
       const looking = this.#lookout.look(this.transactions);
       // If the time ends meanwhile, the look before is all that is known.
       const seen = (await unlessAborted(looking, limit.signal)) ??
-        this.#known ?? { kind: "unread", problem: NOT_IN_TIME };
+        this.#known ?? { kind: "unread", text: NOT_IN_TIME };
       await this.#take(seen);
       decision = this.#decide(seen);
     }
@@ -269,16 +268,17 @@ export class Following {
     if (answer?.kind === "failed" && isFirst) {
       return refusedBy(answer.error);
     }
-    if (answer?.kind === "refused" && this.job.journal === undefined) {
+    if (answer?.kind === "refused" && this.job.record === undefined) {
       const { hash = "the transaction" } = this.#newest;
       return this.#undecided(`The node refused ${hash}: ${answer.problem}`);
     }
-    const error = round.kind === "unread" ? round.error : undefined;
+    if (round.kind !== "unread" || !this.#isUnsent) {
+      return undefined;
+    }
+    const { error } = round;
     // The same question may have an answer the next time.
-    const isUnanswered =
-      error?.code === "VAULT_RPC_TIMEOUT" ||
-      error?.code === "VAULT_NETWORK_UNREACHABLE";
-    return error === undefined || isUnanswered || !this.#isUnsent
+    return !VaultError.isVaultError(error) ||
+      hasErrorCode(error, "VAULT_RPC_TIMEOUT", "VAULT_NETWORK_UNREACHABLE")
       ? undefined
       : refusedBy(error);
   }
@@ -365,11 +365,13 @@ export class Following {
 
   #neverSent(seen: Seen): Stopped {
     const { network } = this.job.rpc;
-    const { code, shortMessage } =
-      (seen.kind === "absent" && seen.round.kind === "unread"
+    const error =
+      seen.kind === "absent" && seen.round.kind === "unread"
         ? seen.round.error
-        : undefined) ??
-      vaultError("VAULT_RPC_TIMEOUT", { network, method: "eth_call" });
+        : undefined;
+    const { code, shortMessage } = VaultError.isVaultError(error)
+      ? error
+      : vaultError("VAULT_RPC_TIMEOUT", { network, method: "eth_call" });
     const reason = `The round could not be read in time, so nothing was sent: ${shortMessage}`;
     return { kind: "stopped", status: "refused", code, reason };
   }
@@ -377,7 +379,8 @@ export class Following {
   #timeIsOver(seen: Seen): Outcome {
     const { hash, from, nonce } = this.#newest;
     const what = hash === undefined ? "the transaction" : `transaction ${hash}`;
-    const problems = [this.#describe(seen), this.#notReplaced ?? []]
+    const more = seen.kind === "absent" ? this.#whyAbsent(seen.round) : "";
+    const problems = [`${seen.text}${more}`, this.#notReplaced ?? []]
       .flat()
       .map((problem) => problem.replace(/\.$/u, ""));
     return this.#undecided(
@@ -390,30 +393,10 @@ export class Following {
     );
   }
 
-  #describe(seen: Seen): string {
-    const { confirmations } = this.job;
-    switch (seen.kind) {
-      case "mined":
-        return `it is in block ${seen.receipt.blockNumber}, with ${seen.depth} of ${confirmations} confirmations`;
-      case "pending":
-        return seen.hash === undefined
-          ? "a transaction with its nonce waits in the node's pool"
-          : "it waits in the node's pool";
-      case "replaced":
-        return seen.by === undefined
-          ? "its nonce is used, and by which transaction could not be seen"
-          : `transaction ${seen.by} used its nonce, with ${seen.depth} of ${confirmations} confirmations`;
-      case "unread":
-        return seen.problem;
-      case "absent":
-        return `the node does not have it${this.#whyAbsent(seen.round)}`;
-    }
-  }
-
   #whyAbsent(round: RoundSeen): string {
     switch (round.kind) {
       case "unread":
-        return `, and it could not be sent again: ${round.problem}`;
+        return `, and it could not be sent again: ${describeProblem(round.error)}`;
       case "closed":
         return round.why.isEarly === true
           ? `, and it is not sent again: ${round.why.reason}`
@@ -423,16 +406,6 @@ export class Following {
           ? ""
           : `, and sending it failed: ${this.#answer.problem}`;
     }
-  }
-
-  /** A process that took the journal over reads it again before its first send. */
-  async #mayGoOn(): Promise<boolean> {
-    const { isResumed, journal } = this.job;
-    return (
-      !isResumed ||
-      this.#sends > 0 ||
-      (await journal?.record(this.transactions)) !== false
-    );
   }
 
   /** Sends the newest transaction; a settlement only if its round is open just before. */
@@ -471,14 +444,14 @@ export class Following {
     const { limit } = this.job;
     const reading = this.#lookout.readRound();
     const read = await unlessAborted(reading, limit.signal);
-    const round =
-      read === undefined || limit.isOver
-        ? ({ kind: "unread", problem: NOT_IN_TIME, error: undefined } as const)
-        : read;
-    if (round.kind === "unread") {
-      this.#warn(round.problem);
+    if (read === undefined || limit.isOver) {
+      this.#warn(NOT_IN_TIME);
+      return { kind: "unread", error: undefined };
     }
-    return round;
+    if (read.kind === "unread") {
+      this.#warn(describeProblem(read.error));
+    }
+    return read;
   }
 
   /** Signs a replacement, writes it to the journal, and only then sends it. */
@@ -515,7 +488,7 @@ export class Following {
   async #makeReplacement(
     kind: RequestedReplacement,
   ): Promise<string | undefined> {
-    const { replacing, journal, emit, limit } = this.job;
+    const { replacing, record, emit, limit } = this.job;
     const signing = replacing?.sign(this.#newest, kind);
     const signed = await unlessAborted(Promise.resolve(signing), limit.signal);
     if (signed === undefined || limit.isOver) {
@@ -527,7 +500,7 @@ export class Following {
       return signed.problem;
     }
     const all: SentTransactions = [...this.transactions, signed];
-    if ((await journal?.record(all)) === false) {
+    if ((await record?.(all)) === false) {
       return OF_ANOTHER;
     }
     this.#isRequestDone = true;
@@ -553,11 +526,9 @@ export class Following {
     if (this.#newest.raw === undefined) {
       const [first, ...others] = this.transactions;
       this.transactions = [{ ...first, hash }, ...others];
-      await this.job.journal
-        ?.record(this.transactions)
-        .catch((error: unknown) => {
-          this.#warn(describeProblem(error));
-        });
+      await this.job.record?.(this.transactions).catch((error: unknown) => {
+        this.#warn(describeProblem(error));
+      });
     }
   }
 
@@ -567,14 +538,14 @@ export class Following {
     this.#looks += 1;
     if (seen.kind === "unread") {
       // A look that failed changes nothing.
-      this.#warn(seen.problem);
+      this.#warn(seen.text);
       return;
     }
     this.#known = seen;
     if (seen.kind === "absent") {
       this.#absent += 1;
       if (seen.round.kind === "unread") {
-        this.#warn(seen.round.problem);
+        this.#warn(describeProblem(seen.round.error));
       }
     } else {
       this.#absent = 0;

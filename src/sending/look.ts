@@ -1,4 +1,4 @@
-import { VaultError, fallbackTo } from "../errors.js";
+import { fallbackTo } from "../errors.js";
 import type { Stopped } from "../guard/outcome.js";
 import type { Hex } from "../protocol/index.js";
 import { getNonce } from "../rpc/accounts.js";
@@ -41,19 +41,24 @@ export interface Mined {
 }
 
 /** What one look at the chain shows of transactions that share a nonce. */
-export type Seen =
+export type Seen = Looked & {
+  /** A clause. */
+  readonly text: string;
+};
+
+type Looked =
   | (Mined & { readonly depth: number })
   /** In the node's pool; without a hash if only the nonce is used there. */
-  | { readonly kind: "pending"; readonly hash: Hex | undefined }
+  | { readonly kind: "pending"; readonly hash?: Hex }
   /** Another transaction used their nonce, if its block is found. */
   | {
       readonly kind: "replaced";
-      readonly by: Hex | undefined;
+      readonly by?: Hex;
       readonly depth: number;
     }
   /** The node has none of them, and their nonce is free. */
   | { readonly kind: "absent"; readonly round: RoundSeen }
-  | { readonly kind: "unread"; readonly problem: string };
+  | { readonly kind: "unread" };
 
 export type RoundSeen =
   | { readonly kind: "open" }
@@ -64,12 +69,9 @@ export type RoundSeen =
       /** True if the nonce is unused in a block that has the obstacle. */
       readonly isNonceFree: boolean;
     }
-  | {
-      readonly kind: "unread";
-      readonly problem: string;
-      readonly error: VaultError | undefined;
-    };
+  | { readonly kind: "unread"; readonly error: unknown };
 
+const WAITS = "it waits in the node's pool";
 /** A re-org may move a transaction while the blocks are searched. */
 const COMPLETE_SEARCHES = 2;
 
@@ -99,20 +101,22 @@ export class Lookout {
         return await this.#findByNonce(transactions);
       }
       if ((await getNonce(rpc, from, "pending")) > nonce) {
-        return { kind: "pending", hash: undefined };
+        const text = "a transaction with its nonce waits in the node's pool";
+        return { kind: "pending", text };
       }
-      if (newestOf({ transactions }).kind === "cancellation") {
-        return { kind: "absent", round: { kind: "open" } };
-      }
-      const round = await this.#readRoundAndNonce(from, nonce);
+      const round: RoundSeen =
+        newestOf({ transactions }).kind === "cancellation"
+          ? { kind: "open" }
+          : await this.#readRoundAndNonce(from, nonce);
       const late =
         // Looked for after the round was read: what is not there did not settle it.
         round.kind === "closed"
           ? await this.#findByHash(transactions, head)
           : undefined;
-      return late ?? { kind: "absent", round };
+      const text = "the node does not have it";
+      return late ?? { kind: "absent", round, text };
     } catch (error) {
-      return { kind: "unread", problem: describeProblem(error) };
+      return { kind: "unread", text: describeProblem(error) };
     }
   }
 
@@ -124,7 +128,7 @@ export class Lookout {
         ? { kind: "open" }
         : { kind: "closed", why, isNonceFree: false };
     } catch (error) {
-      return unreadRound(error);
+      return { kind: "unread", error };
     }
   }
 
@@ -143,7 +147,7 @@ export class Lookout {
         (await getNonce(rpc, from, head)) <= nonce;
       return { ...round, isNonceFree };
     } catch (error) {
-      return unreadRound(error);
+      return { kind: "unread", error };
     }
   }
 
@@ -163,7 +167,7 @@ export class Lookout {
         hash !== undefined &&
         (await getTransaction(this.sought.rpc, hash)) !== undefined
       ) {
-        return { kind: "pending", hash };
+        return { kind: "pending", hash, text: WAITS };
       }
     }
     return undefined;
@@ -179,8 +183,10 @@ export class Lookout {
     if (hash === undefined || receipt === undefined) {
       return undefined;
     }
-    const depth = depthOf(receipt.blockNumber, head);
-    return { kind: "mined", hash, receipt, transaction, depth };
+    const { blockNumber } = receipt;
+    const depth = depthOf(blockNumber, head);
+    const text = `it is in block ${blockNumber}, ${this.#confirmed(depth)}`;
+    return { kind: "mined", hash, receipt, transaction, depth, text };
   }
 
   /** Searches the blocks since it was sent for the transaction that used the nonce. */
@@ -197,12 +203,13 @@ export class Lookout {
         this.#searches = 0;
         const { hash } = user;
         const ours = transactions.findLast((one) => isSameCall(one, user));
-        return ours === undefined
-          ? { kind: "replaced", by: hash, depth: depthOf(block, head) }
-          : ((await this.#findMined(hash, ours, head)) ?? {
-              kind: "pending",
-              hash,
-            });
+        if (ours !== undefined) {
+          const mined = await this.#findMined(hash, ours, head);
+          return mined ?? { kind: "pending", hash, text: WAITS };
+        }
+        const depth = depthOf(block, head);
+        const text = `transaction ${hash} used its nonce, ${this.#confirmed(depth)}`;
+        return { kind: "replaced", by: hash, depth, text };
       }
     }
     this.#next = sentAfterBlock + 1;
@@ -217,16 +224,14 @@ export class Lookout {
     this.#searches = used > nonce ? this.#searches + 1 : 0;
     const isSearched = this.#searches >= COMPLETE_SEARCHES;
     const depth = isSearched ? confirmations : 0;
-    return { kind: "replaced", by: undefined, depth };
+    const text =
+      "its nonce is used, and by which transaction could not be seen";
+    return { kind: "replaced", depth, text };
   }
-}
 
-function unreadRound(error: unknown): RoundSeen {
-  return {
-    kind: "unread",
-    problem: describeProblem(error),
-    error: VaultError.isVaultError(error) ? error : undefined,
-  };
+  #confirmed(depth: number): string {
+    return `with ${depth} of ${this.sought.confirmations} confirmations`;
+  }
 }
 
 /** Counts the confirmations that a block has, itself included. */

@@ -311,10 +311,8 @@ async function follow(
     confirmations,
     limit,
     checkRound: roundChecker(reader, entry.round, options, acceptsOldHead),
-    journal: {
-      record: async (all) =>
-        await journal.update({ ...entry, transactions: [...all] }),
-    },
+    record: async (all) =>
+      await journal.update({ ...entry, transactions: [...all] }),
     replacing: {
       requested: replacement,
       // A person who resumes decides about the fee.

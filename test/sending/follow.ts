@@ -4,12 +4,7 @@ import { toQuantity } from "ethers";
 import { vaultError } from "../../src/errors.js";
 import { noRetries } from "../../src/rpc/retry.js";
 import { Following } from "../../src/sending/follow.js";
-import type {
-  Job,
-  Outcome,
-  Replacing,
-  SendingJournal,
-} from "../../src/sending/follow.js";
+import type { Job, Outcome, Replacing } from "../../src/sending/follow.js";
 import { TimeLimit } from "../../src/sending/time-limit.js";
 import type { SentTransaction } from "../../src/sending/transaction.js";
 import type { SettlementEvent } from "../../src/settlement/types.js";
@@ -43,7 +38,7 @@ interface Case {
   readonly answers?: Readonly<
     Record<string, (before: number, params: readonly unknown[]) => unknown>
   >;
-  readonly means?: Partial<Job & Replacing & SendingJournal>;
+  readonly means?: Partial<Job & Replacing>;
   readonly is: object;
   readonly says?: RegExp;
   /** The bytes that are sent. */
@@ -123,7 +118,7 @@ describe("Following", () => {
         did.push("round");
         return await checkRound?.(at);
       },
-      journal: { record: record ?? (async () => await Promise.resolve(true)) },
+      record: record ?? (async () => await Promise.resolve(true)),
       replacing: {
         maxFeeBumps: 4,
         ...plan,
