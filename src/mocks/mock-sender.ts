@@ -25,6 +25,9 @@ interface MockTransaction {
   readonly data: string;
 }
 
+/** For a client without a deadline. */
+const WAIT_MS = 120_000;
+
 /** Sends transactions in order, and waits until all are mined. */
 export async function sendToMocks(
   vault: VaultClient,
@@ -45,7 +48,16 @@ export async function sendToMocks(
   const waiting = rpc.withOptions({}, WAIT_MS);
   const receipts: Receipt[] = [];
   for (const hash of hashes) {
-    receipts.push(await requireSuccess(waiting, hash));
+    const receipt = await waitForReceipt(waiting, hash);
+    if (receipt === undefined || receipt.succeeded === false) {
+      throw scriptFailed(
+        rpc,
+        receipt === undefined
+          ? `transaction ${hash} is not mined in time; the node may not mine blocks by itself`
+          : "the transaction was mined and failed",
+      );
+    }
+    receipts.push(receipt);
   }
   return receipts;
 }
@@ -58,23 +70,6 @@ async function firstAccount(vault: VaultClient): Promise<string> {
     throw vaultError("VAULT_NO_SIGNER", { network: vault.networkName });
   }
   return first;
-}
-
-/** For a client without a deadline. */
-const WAIT_MS = 120_000;
-
-async function requireSuccess(rpc: RpcClient, hash: Hex): Promise<Receipt> {
-  const receipt = await waitForReceipt(rpc, hash);
-  if (receipt === undefined) {
-    throw scriptFailed(
-      rpc,
-      `transaction ${hash} is not mined in time; the node may not mine blocks by itself`,
-    );
-  }
-  if (receipt.succeeded === false) {
-    throw scriptFailed(rpc, "the transaction was mined and failed");
-  }
-  return receipt;
 }
 
 function scriptFailed({ network }: RpcClient, problem: string): VaultError {
@@ -123,64 +118,35 @@ async function writeEffects(
   for (const { to, data } of transactions) {
     const gas = toQuantity(gasOf(vault));
     const request = { from: ZeroAddress, to, data, gas };
-    const { codes, writes } = effectsOf(
-      await traceCall(rpc, request, "latest", "changes"),
-    );
-    for (const { address, code } of codes) {
-      await rpc.request("hardhat_setCode", [address, code]);
+    const { pre, post } = await traceCall(rpc, request, "latest", "changes");
+    const [before, after] = [asRecord(pre), asRecord(post)];
+    let isChanged = false;
+    for (const address of Object.keys({ ...before, ...after })) {
+      const { code, storage } = asRecord(after[address]);
+      const stored = asRecord(storage);
+      const { storage: earlier } = asRecord(before[address]);
+      if (code !== undefined) {
+        await rpc.request("hardhat_setCode", [address, code]);
+      }
+      // A slot that becomes zero is in `pre` only; one that was zero in `post` only.
+      for (const slot of Object.keys({ ...asRecord(earlier), ...stored })) {
+        isChanged = true;
+        const value = slot in stored ? BigInt(String(stored[slot])) : 0n;
+        await rpc.request("hardhat_setStorageAt", [
+          address,
+          toQuantity(BigInt(slot)),
+          `0x${hexWord(value)}`,
+        ]);
+      }
     }
-    if (writes.length === 0) {
+    if (!isChanged) {
       // Each script changes its count, so the call reverts.
       const called = await rpc.requestOrRevert("eth_call", [request, "latest"]);
       if ("reverted" in called) {
         throw scriptFailed(rpc, called.reverted.text);
       }
     }
-    for (const { address, slot, value } of writes) {
-      await rpc.request("hardhat_setStorageAt", [
-        address,
-        toQuantity(BigInt(slot)),
-        `0x${hexWord(value)}`,
-      ]);
-    }
   }
-}
-
-interface Effects {
-  /** Of the contracts that it makes. */
-  readonly codes: ReadonlyArray<{ address: string; code: unknown }>;
-  readonly writes: ReadonlyArray<{
-    address: string;
-    slot: string;
-    value: bigint;
-  }>;
-}
-
-/** Reads what a traced call changes. */
-function effectsOf({ pre, post }: Readonly<Record<string, unknown>>): Effects {
-  const [before, after] = [asRecord(pre), asRecord(post)];
-  const addresses = Object.keys({ ...before, ...after });
-  return {
-    codes: addresses.flatMap((address) => {
-      const { code } = asRecord(after[address]);
-      return code === undefined ? [] : { address, code };
-    }),
-    writes: addresses.flatMap((address) => {
-      const stored = storageOf(after[address]);
-      // A slot that becomes zero is in `pre` only; one that was zero in `post` only.
-      return Object.keys({ ...storageOf(before[address]), ...stored }).map(
-        (slot) => ({
-          address,
-          slot,
-          value: slot in stored ? BigInt(String(stored[slot])) : 0n,
-        }),
-      );
-    }),
-  };
-}
-
-function storageOf(account: unknown): Readonly<Record<string, unknown>> {
-  return asRecord(asRecord(account)["storage"]);
 }
 
 function encodeBatch(

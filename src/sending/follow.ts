@@ -387,7 +387,7 @@ export class Following {
       `The time is over for ${what} of ${from} with nonce ${nonce}: ${problems.join("; ")}.`,
       {
         // The pool or a block may have an older one than the newest.
-        ...("hash" in seen && seen.hash !== undefined && { hash: seen.hash }),
+        ...("hash" in seen && { hash: seen.hash }),
         ...(seen.kind === "mined" && { receipt: seen.receipt }),
       },
     );
