@@ -9,7 +9,7 @@ import {
   groupDigits,
 } from "../src/protocol/index.js";
 import { findSender } from "../src/sending/signer.js";
-import { readingFields } from "../src/simulation/compare-readings.js";
+import { readingFields } from "../src/simulation/watch-list.js";
 import type { SimulateSettleAllOptions } from "../src/simulation/options.js";
 import { simulateSettleAll } from "../src/simulation/simulate.js";
 import type { Simulated, SimulatedFrom } from "../src/simulation/simulate.js";

@@ -123,7 +123,11 @@ export function usesAllGas({
 }
 
 /** A gas limit, whose limit it is, and what to do about it. */
-export type GasLimit = readonly [gas: bigint, limit: string, remedy: string];
+export interface GasLimit {
+  readonly gas: bigint;
+  readonly limit: string;
+  readonly remedy: string;
+}
 
 /** @param route The way of the call; a guard on it has reasons of its own. */
 export async function explainRefusal(
@@ -236,10 +240,10 @@ export function statusOfRefusal(
 export function outOfGas(
   network: string,
   isCertain: boolean,
-  ...[gas, limit, remedy]: GasLimit
+  given: GasLimit,
 ): Refusal {
-  const details = { network, gas, limit, remedy };
-  const { code, fix } = vaultError("VAULT_OUT_OF_GAS", details);
+  const { gas, limit } = given;
+  const { code, fix } = vaultError("VAULT_OUT_OF_GAS", { network, ...given });
   const cause = isCertain
     ? "out of gas"
     : "out of gas, or an invalid instruction";

@@ -1,6 +1,6 @@
 import type { VaultSnapshot } from "../client/snapshot.js";
 import type { Receipt } from "../rpc/transactions.js";
-import { readingsIn, valueIn } from "../simulation/compare-readings.js";
+import { readingsIn, valueIn } from "../simulation/watch-list.js";
 import { NATIVE, transfersIn } from "../simulation/tokens.js";
 import type { Simulation, Transfer } from "../simulation/types.js";
 import type { PreviewDifference } from "./types.js";

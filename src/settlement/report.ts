@@ -356,8 +356,8 @@ async function whyReverted(
     const remedy =
       "Give it more (gas, or gasMultiplier, of the network's configuration).";
     const isCertain = asked !== undefined;
-    const limit = [gas, "it was given", remedy] as const;
-    const why = outOfGas(vault.networkName, isCertain, ...limit);
+    const limit = { gas, limit: "it was given", remedy };
+    const why = outOfGas(vault.networkName, isCertain, limit);
     return { status: "reverted", ...why };
   }
   if (reverted === undefined) {

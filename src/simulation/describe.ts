@@ -2,33 +2,24 @@ import { min } from "@nomicfoundation/hardhat-utils/bigint";
 
 import { mockHint } from "../client/addresses.js";
 import { isFailedReading } from "../client/failed-reading.js";
-import { checksumAddress } from "../client/inputs.js";
 import { vaultError } from "../errors.js";
-import type { GuardedSettlement } from "../guard/round-guard.js";
+import { OTHER_ORIGIN, keepsTokens } from "../guard/call.js";
+import {
+  explainRefusal,
+  fateOf,
+  innerReason,
+  outOfGas,
+} from "../guard/outcome.js";
+import type { GasLimit, Refusal } from "../guard/outcome.js";
 import type { VaultHost } from "../host.js";
 import type { Address } from "../protocol/index.js";
 import { TRANSACTION_GAS_CAP } from "../rpc/chain.js";
-import { keepsTokens, OTHER_ORIGIN } from "../guard/call.js";
-import { fateOf } from "../guard/outcome.js";
-import type { Refusal } from "../guard/outcome.js";
-import {
-  changedBalances,
-  changesBetween,
-  pairBalances,
-  roundOf,
-  unexplainedBalances,
-} from "./compare-readings.js";
-import type { Readings } from "./compare-readings.js";
-import { isContract } from "./engines/engine.js";
-import type { Attempt, Run } from "./engines/engine.js";
-import { explainFailure } from "./explain-failure.js";
-import type {
-  BalanceChange,
-  Simulation,
-  SimulationEngine,
-  SimulationStatus,
-} from "./types.js";
-import { accountIn } from "./watch-list.js";
+import { decodeRevertReason, invalidOpcode } from "../rpc/revert-reason.js";
+import { isContract, isOutOfGas } from "./engines/engine.js";
+import type { Attempt, FailedCall, Run } from "./engines/engine.js";
+import { gainOf } from "./tokens.js";
+import type { Simulation } from "./types.js";
+import { accountIn, changesBetween, roundOf } from "./watch-list.js";
 import type { ChainState } from "./watch-list.js";
 
 /** A settlement that was executed, and the state without and with it. */
@@ -39,160 +30,202 @@ export interface Effects {
   readonly after: ChainState;
   /** Tokens that stay in the guard. */
   readonly kept: readonly Address[];
-  /** Number of orders that could not be read. */
-  readonly unread: number;
+  /** Orders that were to be read. */
+  readonly orders: number;
 }
 
 export async function describe(
   vault: VaultHost,
-  effects: Effects,
+  { attempt, run, before, after, kept, orders }: Effects,
 ): Promise<Simulation> {
-  const { attempt, run, before, after } = effects;
   const { route, gasPrice = 0n } = attempt;
   const { engine, failed, gasUsed, block, transfers } = run;
-  const sender = checksumAddress(route.from);
-  const held = pairBalances(before.balances, after.balances);
-  const status = statusOf(effects);
+  const { from: sender, guard } = route;
+  const isSettled = hasSettled(before, after);
   const refusal =
     failed !== undefined
       ? await explainFailure(vault, attempt, failed)
-      : status === "settled"
+      : isSettled === true
         ? null
-        : explainUnsettled(vault, effects);
+        : unsettled(vault, isSettled);
   // A contract that settles may spend what it has.
-  const [had, has] = [before, after].map(
-    (state) => accountIn(state, sender).balance,
+  const [funds = 0n, fundsAfter = 0n] = [before, after].map(
+    ({ balances }) => balances[0]?.amount,
   );
-  const funds = min(had ?? 0n, has ?? 0n);
-  const fee = isContract(accountIn(before, sender)) ? 0n : gasUsed * gasPrice;
-  const isTooPoor = funds < fee;
-  const { source } = await vault.addressOf("vault");
-  const ofMock = mockHint({ source });
+  const isOther = isContract(accountIn(before, sender));
+  const fee = isOther ? 0n : gasUsed * gasPrice;
+  const isTooPoor = min(funds, fundsAfter) < fee;
+  const balances = before.balances.map(({ amount, ...one }, index) => ({
+    ...one,
+    before: amount,
+    after: after.balances[index]?.amount ?? 0n,
+  }));
+  const unread = orders - countOrders(before);
+  const hint = mockHint(await vault.addressOf("vault"));
   const notes = [
-    failed !== undefined &&
-      ofMock !== undefined &&
-      refusal?.reason.endsWith(ofMock) !== true &&
-      ofMock,
-    ...notesOnEffects(vault, effects, held),
-    ...notesOnGas(effects),
+    failed !== undefined && refusal?.reason.endsWith(hint ?? "") === false
+      ? hint
+      : undefined,
+    guard !== undefined && kept.length > 0
+      ? keepsTokens(vault, guard, kept).message
+      : undefined,
+    unread > 0
+      ? `Orders that could not be read: ${unread} of ${orders}.`
+      : undefined,
+    failed === undefined && isSettled === undefined
+      ? "The round cannot be read before or after the call, so it may be settled or not."
+      : undefined,
+    ...balances
+      .filter(({ token }) => token === "native")
+      .map((one) => surplusNote(one, failed === undefined ? transfers : [])),
+    attempt.gasPrice === undefined
+      ? "The price of gas is not known: no fee is subtracted, and the contract saw a price of 0."
+      : undefined,
+    capNote(run),
+    isOther ? OTHER_ORIGIN : undefined,
     isTooPoor
-      ? `The sender cannot pay for gas: it has ${funds} wei, and the fee is ${fee} wei. The fee was lent to it, and is not subtracted.`
-      : fee > 0n && (run.lent > 0n || run.feePaid === 0n) && SAW_ALL,
+      ? `The sender cannot pay for gas: it has ${min(funds, fundsAfter)} wei, and the fee is ${fee} wei. The fee was lent to it, and is not subtracted.`
+      : fee > 0n && (run.lent > 0n || run.feePaid === 0n)
+        ? "The contract saw the sender's balance before it pays for gas: one that reads the balance can do something else when it is mined."
+        : undefined,
     ...run.notes,
   ];
   return {
-    status,
+    status:
+      failed !== undefined
+        ? "reverted"
+        : isSettled === true
+          ? "settled"
+          : "not-settled",
     code: refusal?.code ?? null,
     reason: refusal?.reason ?? null,
     engine,
-    guard: route.guard?.address ?? null,
+    guard: guard?.address ?? null,
     gasUsed,
     block,
     changes: changesBetween(before.readings, after.readings),
-    balances: changedBalances(held, sender, isTooPoor ? 0n : fee),
+    balances: balances
+      .map((one, index) => ({
+        ...one,
+        // The first is the sender's native currency.
+        after: one.after - (index === 0 && !isTooPoor ? fee : 0n),
+      }))
+      .filter((one) => one.before !== one.after),
     transfers,
-    notes: notes.filter((note) => note !== false),
+    notes: notes.filter((note) => note !== undefined),
   };
 }
 
-const SAW_ALL =
-  "The contract saw the sender's balance before it pays for gas: one that reads the balance can do something else when it is mined.";
-
-/** The first rule that applies counts. */
-function statusOf({ run, before, after }: Effects): SimulationStatus {
-  const [earlier, round] = [roundOf(before), roundOf(after)];
-  if (run.failed !== undefined) {
-    return "reverted";
+/** @returns Undefined if the round cannot be read. */
+function hasSettled(
+  before: ChainState,
+  after: ChainState,
+): boolean | undefined {
+  const [earlier, later] = [roundOf(before), roundOf(after)];
+  if (later === undefined) {
+    return undefined;
   }
-  if (round === undefined) {
-    return "not-settled";
-  }
-  const fate = earlier === undefined ? undefined : fateOf(earlier, round);
-  const isSettled =
-    fate === undefined
-      ? round.settled
-      : fate === "settled" || fate === "followed";
-  return isSettled ? "settled" : "not-settled";
+  return earlier === undefined
+    ? later.settled || undefined
+    : ["settled", "followed"].includes(fateOf(earlier, later));
 }
 
-function explainUnsettled(
+function unsettled(
   { networkName: network }: VaultHost,
-  { before, after }: Effects,
+  isSettled: false | undefined,
 ): Refusal {
   const { code, shortMessage } = vaultError("VAULT_NOT_SETTLED", { network });
-  const isRead = [before, after].every((state) => roundOf(state) !== undefined);
-  const reason = isRead
-    ? shortMessage
-    : "The round cannot be read before or after the call.";
-  return { code, reason };
+  const unread = "The round cannot be read before or after the call.";
+  return { code, reason: isSettled === undefined ? unread : shortMessage };
 }
 
-type Note = string | false;
+/** An account has more, or less, than follows from the transfers. */
+function surplusNote(
+  {
+    account,
+    before,
+    after,
+  }: Record<"before" | "after", bigint> & {
+    readonly account: Address;
+  },
+  transfers: Run["transfers"],
+): string | undefined {
+  const surplus = after - before - gainOf(account, transfers);
+  return surplus === 0n
+    ? undefined
+    : `The list of transfers is not right: ${account} ends with ${surplus < 0n ? `${-surplus} wei less` : `${surplus} wei more`} than the listed transfers give it, as when a payment inside fails or a contract destroys itself.`;
+}
 
-function notesOnGas({ attempt, run, before }: Effects): readonly Note[] {
-  const { failed, gasUsed, gasNeeded } = run;
-  const needed = failed === undefined ? gasNeeded : gasUsed;
-  const limit =
+function capNote({ failed, gasUsed, gasNeeded }: Run): string | undefined {
+  const [needed, limit] =
     failed === undefined
-      ? `, for which a limit of ${gasNeeded} may be needed`
-      : ", and fails";
-  return [
-    attempt.gasPrice === undefined &&
-      "The price of gas is not known: no fee is subtracted, and the contract saw a price of 0.",
-    needed > TRANSACTION_GAS_CAP &&
-      `It uses ${gasUsed} gas${limit}: chains with EIP-7825 (from the hardfork osaka on) allow a transaction ${TRANSACTION_GAS_CAP}. There the contract has to settle in parts; on a chain without that rule it can settle at once.`,
-    isContract(accountIn(before, attempt.route.from)) && OTHER_ORIGIN,
-  ];
-}
-
-function notesOnEffects(
-  vault: VaultHost,
-  { attempt, run, before, after, kept, unread }: Effects,
-  held: readonly BalanceChange[],
-): readonly Note[] {
-  const { guard } = attempt.route;
-  const [earlier, round] = [roundOf(before), roundOf(after)];
-  const all = unread + countOrders(before.readings);
-  return [
-    guard !== undefined &&
-      kept.length > 0 &&
-      keepsTokens(vault, guard, kept).message,
-    unread > 0 && `Orders that could not be read: ${unread} of ${all}.`,
-    run.failed === undefined &&
-      (round === undefined || (earlier === undefined && !round.settled)) &&
-      "The round cannot be read before or after the call, so it may be settled or not.",
-    ...unexplainedBalances(
-      run.failed === undefined ? run.transfers : [],
-      held,
-    ).map(
-      ({ account, surplus }) =>
-        `The list of transfers is not right: ${account} ends with ${surplus < 0n ? `${-surplus} wei less` : `${surplus} wei more`} than the listed transfers give it, as when a payment inside fails or a contract destroys itself.`,
-    ),
-  ];
+      ? [gasNeeded, `, for which a limit of ${gasNeeded} may be needed`]
+      : [gasUsed, ", and fails"];
+  return needed > TRANSACTION_GAS_CAP
+    ? `It uses ${gasUsed} gas${limit}: chains with EIP-7825 (from the hardfork osaka on) allow a transaction ${TRANSACTION_GAS_CAP}. There the contract has to settle in parts; on a chain without that rule it can settle at once.`
+    : undefined;
 }
 
 /** Number of orders that could be read. */
-export function countOrders(readings: Readings): number {
+export function countOrders({ readings }: ChainState): number {
   return [...readings].filter(
     ([name, value]) => name.startsWith("orders.") && !isFailedReading(value),
   ).length;
 }
 
-export function alreadySettled(
-  engine: SimulationEngine,
-  guard: GuardedSettlement | undefined,
-): Simulation {
-  return {
-    status: "nothing-to-do",
-    code: null,
-    reason: "the round is settled already",
-    engine,
-    guard: guard?.address ?? null,
-    gasUsed: null,
-    block: null,
-    changes: [],
-    balances: [],
-    transfers: [],
-    notes: [],
-  };
+/** Explains why a settlement failed that was executed. */
+async function explainFailure(
+  vault: VaultHost,
+  attempt: Attempt,
+  failed: FailedCall,
+): Promise<Refusal> {
+  const { route } = attempt;
+  const reverted = decodeRevertReason(failed.data);
+  const inner = innerReason(reverted, route);
+  // The node's text is about the guard, not about what the guard wraps.
+  const message = inner === reverted ? failed.message : undefined;
+  const invalid = invalidOpcode(message ?? "");
+  if (inner.data !== "0x" || invalid !== undefined) {
+    return await explainRefusal(vault, invalid ?? reverted, route);
+  }
+  if (isOutOfGas(failed)) {
+    const limit = limitOf(vault, attempt, failed);
+    return outOfGas(vault.networkName, message !== undefined, limit);
+  }
+  return message === undefined
+    ? await explainRefusal(vault, reverted, route)
+    : {
+        code: "VAULT_CALL_REVERTED",
+        reason: vault.rpc.redactor.quote(message),
+      };
+}
+
+function limitOf(
+  { networkName }: VaultHost,
+  { isGasGiven, next }: Attempt,
+  { gasGiven: gas }: FailedCall,
+): GasLimit {
+  const settings = `networks.${networkName}`;
+  if (isGasGiven) {
+    return {
+      gas,
+      limit: "it is given",
+      remedy: `Raise ${settings}.gas, or \`gas\` of simulateSettleAll().`,
+    };
+  }
+  return gas === next.gasLimit
+    ? {
+        gas,
+        limit: "a block of this chain has room for",
+        remedy:
+          "No transaction may use more on this chain: the contract has to settle in parts.",
+      }
+    : {
+        gas,
+        limit:
+          gas === TRANSACTION_GAS_CAP
+            ? "this network allows one transaction (EIP-7825, from the hardfork osaka on)"
+            : `${settings}.transactionGasCap allows one transaction`,
+        remedy: `If the chain has no such limit, raise ${settings}.transactionGasCap, or simulate with an older hardfork, for example prague.`,
+      };
 }

@@ -12,7 +12,6 @@ import { forkedBlockOptions } from "./fork.js";
 import { checkTime } from "../simulation/next-block.js";
 import type { SimulationTime } from "../simulation/next-block.js";
 import type { SimulationEngine } from "./types.js";
-import type { WatchedSubjects } from "./watch-list.js";
 
 export type HttpEngine = Exclude<SimulationEngine, "in-process">;
 
@@ -57,8 +56,11 @@ export interface SimulateSettleAllOptions extends OptionsOf<
   typeof simulateOptions
 > {}
 
-export interface SimulationRequest extends WatchedSubjects {
+export interface SimulationRequest {
   readonly sender: string;
+  readonly orderIDs?: readonly bigint[];
+  /** ERC-20 contracts. */
+  readonly tokens?: readonly string[];
   readonly gas?: bigint | undefined;
   /** Default: the first that works. */
   readonly engine?: HttpEngine | undefined;

@@ -6,14 +6,12 @@ import type { VaultHost } from "../host.js";
 import type { Address } from "../protocol/index.js";
 import type { PinnedBlock } from "../rpc/block-id.js";
 import type { BlockInfo } from "../rpc/blocks.js";
-import type { CallResult } from "../rpc/calls.js";
 import { resolveFees } from "../sending/fees.js";
 import type { GasPrice } from "../sending/fees.js";
 import { findRoute } from "../guard/call.js";
 import { chooseNextBlock } from "../simulation/next-block.js";
 import type { ChosenNextBlock } from "../simulation/next-block.js";
-import { roundOf } from "./compare-readings.js";
-import { alreadySettled, countOrders, describe } from "./describe.js";
+import { countOrders, describe } from "./describe.js";
 import type { Attempt, Engine, Run, Watched } from "./engines/engine.js";
 import { simulateOnFork } from "./engines/fork.js";
 import { simulateInProcess } from "./engines/in-process.js";
@@ -24,9 +22,11 @@ import type { Simulation, SimulationEngine } from "./types.js";
 import {
   accountIn,
   balanceCall,
+  balanceIn,
   decodeState,
   findContracts,
   makeWatchList,
+  roundOf,
 } from "./watch-list.js";
 import type { KnownContract } from "./watch-list.js";
 
@@ -91,44 +91,50 @@ export async function simulate(
   next: ChosenNextBlock,
 ): Promise<Simulated> {
   const { networkName } = vault;
+  const { orderIDs = [], tokens = [] } = request;
   const [contracts, vaultContract, attempt] = await Promise.all([
     findContracts(vault),
     vault.addressOf("vault", "settleAll"),
     attemptOf(vault, request, next),
   ]);
   const { from: sender, guard } = attempt.route;
-  const tokens = [...(request.tokens ?? []), ...(guard?.tokens ?? [])];
-  const watched = makeWatchList(networkName, contracts, sender, {
-    ...request,
-    tokens: [...new Set(tokens)],
-  });
-  const engines = enginesFor(vault, request);
-  const run = await runFirst(vault, engines, attempt, watched);
+  const watched = makeWatchList(networkName, contracts, sender, orderIDs, [
+    ...new Set([...tokens, ...(guard?.tokens ?? [])]),
+  ]);
+  const run = await runFirst(
+    vault,
+    enginesFor(vault, request),
+    attempt,
+    watched,
+  );
   // A reading that fails is an error in its place; a token without a balance throws.
-  const before = decodeState(vault, watched, run.before);
-  const after = decodeState(vault, watched, run.after, run.lent - run.feePaid);
+  const before = decodeState(watched, run.before);
+  const after = decodeState(watched, run.after, run.lent - run.feePaid);
   if (accountIn(before, vaultContract.address).codeSize === 0n) {
     // Its code is known from the readings, without a request of its own. A call to an
     // address without code succeeds, and would pass for a settlement.
     throw noCode("vault", vaultContract, networkName, next.latest.number);
   }
-  // The round before is read with the settlement in one request, so a settled round is
-  // noticed only after it.
-  const isExecuted = roundOf(before)?.settled !== true;
-  const kept = isExecuted ? await findKept(vault, attempt, run) : [];
-  const ordersRead = countOrders(before.readings);
-  const unread = watched.orderIDs.length - ordersRead;
-  return {
+  const found = {
     chainId: before.block.chainId,
     sender,
     contracts,
-    ordersRead,
+    ordersRead: countOrders(before),
     balance: accountIn(before, sender).balance,
-    gasNeeded: isExecuted ? run.gasNeeded : null,
+  };
+  // The round before is read with the settlement in one request, so a settled round is
+  // noticed only after it.
+  if (roundOf(before)?.settled === true) {
+    const simulation = alreadySettled(run.engine, guard?.address ?? null);
+    return { ...found, gasNeeded: null, kept: [], simulation };
+  }
+  const kept = await findKept(vault, attempt, run);
+  const effects = { attempt, run, before, after, kept };
+  return {
+    ...found,
+    gasNeeded: run.gasNeeded,
     kept,
-    simulation: isExecuted
-      ? await describe(vault, { attempt, run, before, after, kept, unread })
-      : alreadySettled(run.engine, guard),
+    simulation: await describe(vault, { ...effects, orders: orderIDs.length }),
   };
 }
 
@@ -137,7 +143,7 @@ async function attemptOf(
   vault: VaultHost,
   request: SimulationRequest,
   next: ChosenNextBlock,
-): Promise<Attempt & { readonly route: { readonly from: Address } }> {
+): Promise<Attempt> {
   const { networkConfig } = vault.connection;
   const from = checksumAddress(request.sender);
   const { tokens } = request;
@@ -232,18 +238,33 @@ async function findKept(
     return [];
   }
   const { before, after } = await runFirst(vault, [engine], attempt, {
-    accounts: [checksumAddress(from)],
+    accounts: [from],
     reads: suspects.map((token) => balanceCall(token, guard.address)),
   });
-  const balanceIn = (answer: CallResult | undefined): bigint | undefined =>
-    answer !== undefined && "data" in answer && answer.data.length === 32
-      ? BigInt(`0x${answer.data.toString("hex")}`)
-      : undefined;
   return suspects.filter((_, index) => {
-    // The first answer is that of the lens.
-    const [held = 0n, left = 0n] = [before, after].map((answers) =>
-      balanceIn(answers[index + 1]),
-    );
+    const [held = 0n, left = 0n] = [before, after].map(({ answers }) => {
+      const balance = balanceIn(answers[index]);
+      return typeof balance === "bigint" ? balance : undefined;
+    });
     return left > held;
   });
+}
+
+function alreadySettled(
+  engine: SimulationEngine,
+  guard: Address | null,
+): Simulation {
+  return {
+    status: "nothing-to-do",
+    code: null,
+    reason: "the round is settled already",
+    engine,
+    guard,
+    gasUsed: null,
+    block: null,
+    changes: [],
+    balances: [],
+    transfers: [],
+    notes: [],
+  };
 }

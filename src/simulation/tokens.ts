@@ -1,8 +1,9 @@
 import { Buffer } from "node:buffer";
 
-import { AbiCoder, dataLength, isHexString } from "ethers";
+import { isHexString } from "ethers";
 
 import { checksumAddress } from "../client/inputs.js";
+import { WORD, readSmallWord, readWord } from "../client/words.js";
 import { fallbackTo } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { asRecord } from "../json.js";
@@ -171,10 +172,6 @@ function toAddress(hex: string): Address {
   return checksumAddress(`0x${hex.slice(-40).toLowerCase()}`);
 }
 
-/** The selectors of `symbol()` and `decimals()`. */
-const SYMBOL = "0x95d89b41";
-const DECIMALS = "0x313ce567";
-
 /** The largest uint256 is about 10 ** 77. */
 const MOST_DECIMALS = 77n;
 
@@ -186,27 +183,28 @@ export async function describeTokens(
   tokens: readonly string[],
   block: PinnedBlock,
 ): Promise<ReadonlyMap<string, TokenDescription>> {
+  const { rpc } = vault;
   const { from } = vault.readContext({});
-  const ask = async (to: string, data: string): Promise<string> => {
-    const answer = await callContract(
-      vault.rpc,
-      { from, to, data },
-      block,
-    ).catch(fallbackTo(undefined));
+  const ask = async (to: string, data: string): Promise<Buffer> => {
+    const call = { from, to, data };
+    const answer = await callContract(rpc, call, block).catch(
+      fallbackTo(undefined),
+    );
     return answer !== undefined && "data" in answer
-      ? `0x${answer.data.toString("hex")}`
-      : "0x";
+      ? answer.data
+      : Buffer.alloc(0);
   };
   const describe = async (address: string) => {
     const [symbol, decimals] = await Promise.all([
-      ask(address, SYMBOL),
-      ask(address, DECIMALS),
+      ask(address, "0x95d89b41"),
+      ask(address, "0x313ce567"),
     ]);
-    const isNumber =
-      dataLength(decimals) === 32 && BigInt(decimals) <= MOST_DECIMALS;
+    const number = decimals.length === WORD ? readWord(decimals, 0) : undefined;
+    const isNumber = number !== undefined && number <= MOST_DECIMALS;
+    const shown = rpc.redactor.hide(textIn(symbol)).slice(0, LONGEST_SYMBOL);
     const found = {
-      symbol: parseSymbol(symbol, (text) => vault.rpc.redactor.hide(text)),
-      decimals: isNumber ? Number(decimals) : null,
+      symbol: shown === "" ? null : shown,
+      decimals: isNumber ? Number(number) : null,
     };
     return [address, found] as const;
   };
@@ -214,29 +212,18 @@ export async function describeTokens(
   return addresses.size === 0
     ? new Map()
     : await readOnBranch(
-        vault.rpc,
+        rpc,
         block,
         async () => new Map(await Promise.all([...addresses].map(describe))),
       );
 }
 
 /** Some old tokens return bytes32 instead of a string. */
-function parseSymbol(
-  data: string,
-  hide: (text: string) => string,
-): string | null {
-  try {
-    const bytes: unknown =
-      dataLength(data) === 32
-        ? data
-        : AbiCoder.defaultAbiCoder().decode(["bytes"], data)[0];
-    // Invalid UTF-8 becomes U+FFFD.
-    const text = Buffer.from(String(bytes).slice(2), "hex")
-      .toString("utf8")
-      .replace(/\0+$/u, "");
-    const symbol = hide(text).slice(0, LONGEST_SYMBOL);
-    return symbol === "" ? null : symbol;
-  } catch {
-    return null;
-  }
+function textIn(data: Buffer): string {
+  const length = data.length > 2 * WORD ? readSmallWord(data, WORD) : undefined;
+  const bytes =
+    data.length === WORD
+      ? data
+      : data.subarray(2 * WORD, 2 * WORD + (length ?? 0));
+  return bytes.toString("utf8").replace(/\0+$/u, "");
 }

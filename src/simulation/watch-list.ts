@@ -1,52 +1,39 @@
-import { decodeOrThrow, encodeCall } from "../client/codec.js";
+// What is read before and after a settlement, and what differs.
+
+import {
+  absentContract,
+  failedReading,
+  isFailedReading,
+} from "../client/failed-reading.js";
 import type { LocatedAddress } from "../client/addresses.js";
-import { absentContract, failedReading } from "../client/failed-reading.js";
-import { parseFacts } from "../client/lens/facts.js";
+import { decodeOrThrow, encodeCall } from "../client/codec.js";
+import { checksumAddress } from "../client/inputs.js";
 import type { LensFacts } from "../client/lens/facts.js";
 import type { ReadCall } from "../client/lens/lens.js";
-import { checksumAddress } from "../client/inputs.js";
+import type { VaultSnapshot } from "../client/snapshot.js";
 import { hexWord } from "../client/words.js";
 import { assertInvariant, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
-import { contractRoleNames, standaloneQueries } from "../protocol/index.js";
-import type { Address, ContractRole } from "../protocol/index.js";
+import { asRecord } from "../json.js";
+import {
+  contractRoleNames,
+  get,
+  operationEntry,
+  standaloneQueries,
+} from "../protocol/index.js";
+import type {
+  Address,
+  ContractRole,
+  Field,
+  VaultRound,
+} from "../protocol/index.js";
 import type { CallResult } from "../rpc/calls.js";
-import type { Balance, Readings } from "./compare-readings.js";
-import type { Watched } from "./engines/engine.js";
+import type { State } from "./engines/engine.js";
 import { NATIVE } from "./tokens.js";
-
-/** `balanceOf(address)` of ERC-20. */
-const BALANCE_OF = "0x70a08231";
+import type { ReadingChange, ReadingValue } from "./types.js";
 
 export interface KnownContract extends LocatedAddress {
   readonly role: ContractRole;
-}
-
-/** Subjects in addition to readings and native balances. */
-export interface WatchedSubjects {
-  readonly orderIDs?: readonly bigint[];
-  /** ERC-20 contracts. */
-  readonly tokens?: readonly string[];
-}
-
-/** One read, before and after the settlement by the same item. */
-interface WatchedRead extends ReadCall {
-  readonly decode: (answer: CallResult, facts: LensFacts) => Decoded;
-}
-
-type Decoded = { readonly name: string; readonly value: unknown } | Balance;
-
-/** Reads before and after a settlement. */
-export interface WatchList extends Watched {
-  /** Orders to read; none is if their contract is not known. */
-  readonly orderIDs: readonly bigint[];
-  /** Readings of known contracts, orders last; then the balances of tokens. */
-  readonly reads: readonly WatchedRead[];
-}
-
-export interface ChainState extends LensFacts {
-  readonly readings: Readings;
-  readonly balances: readonly Balance[];
 }
 
 /** @throws VaultError if a configured address cannot be used */
@@ -62,25 +49,50 @@ export async function findContracts(
   return found.filter((contract) => "address" in contract);
 }
 
+/** Values or failed readings by name. Example: `pools.public`, `orders.7`. */
+export type Readings = ReadonlyMap<string, unknown>;
+
+export interface Balance {
+  readonly account: Address;
+  /** Address of an ERC-20 contract, or {@link NATIVE}. */
+  readonly token: Address | typeof NATIVE;
+  readonly amount: bigint;
+}
+
+/** One read, before and after the settlement by the same item. */
+interface WatchedRead extends ReadCall {
+  readonly decode: (
+    answer: CallResult,
+    facts: LensFacts,
+  ) => { readonly name: string; readonly value: unknown } | Balance;
+}
+
+/** Reads before and after a settlement. */
+export interface WatchList {
+  /** The sender comes first. */
+  readonly accounts: readonly Address[];
+  /** Readings of known contracts, orders last; then the balances of tokens. */
+  readonly reads: readonly WatchedRead[];
+}
+
 /** Omits the readings of contracts that are not in `contracts`. */
 export function makeWatchList(
   network: string,
   contracts: readonly KnownContract[],
   sender: Address,
-  { orderIDs = [], tokens = [] }: WatchedSubjects,
+  orderIDs: readonly bigint[] = [],
+  tokens: readonly string[] = [],
 ): WatchList {
   const orders = orderIDs.map((orderID) => ({
     operation: "getOrderInfo" as const,
     args: [orderID],
     path: ["orders", String(orderID)],
   }));
-  const readings = [...standaloneQueries, ...orders].flatMap(
-    ({ operation, args, path }) => {
-      const call = encodeCall(operation, args);
-      const target = contracts.find(({ role }) => role === call.role);
-      if (target === undefined) {
-        return [];
-      }
+  const reads: WatchedRead[] = [];
+  for (const { operation, args, path } of [...standaloneQueries, ...orders]) {
+    const call = encodeCall(operation, args);
+    const target = contracts.find(({ role }) => role === call.role);
+    if (target !== undefined) {
       const { address } = target;
       const name = path.join(".");
       const decode: WatchedRead["decode"] = (answer, facts) => {
@@ -92,71 +104,81 @@ export function makeWatchList(
           return { name, value: failedReading(error) };
         }
       };
-      return [{ target: address, data: call.data, decode }];
-    },
-  );
+      reads.push({ target: address, data: call.data, decode });
+    }
+  }
   const addresses = contracts.map(({ address }) => address);
   const accounts = [...new Set([sender, ...addresses])];
-  const balances = accounts.flatMap((account) =>
-    tokens
-      .map((given) => checksumAddress(given))
-      .map((token) => ({
-        ...balanceCall(token, account),
-        decode: (answer: CallResult) => {
-          const amount = decodeBalance(answer, token, network);
-          return { account, token, amount };
-        },
-      })),
-  );
-  return { accounts, orderIDs, reads: [...readings, ...balances] };
+  for (const account of accounts) {
+    for (const token of tokens.map(checksumAddress)) {
+      const decode = (answer: CallResult): Balance => {
+        const amount = balanceIn(answer);
+        if (typeof amount === "string") {
+          const details = { token, network, problem: amount };
+          throw vaultError("VAULT_NOT_A_TOKEN", details);
+        }
+        return { account, token, amount };
+      };
+      reads.push({ ...balanceCall(token, account), decode });
+    }
+  }
+  return { accounts, reads };
 }
 
-/** `balanceOf` of an ERC-20 contract. */
+/** `balanceOf(address)` of an ERC-20 contract. */
 export function balanceCall(token: string, account: string): ReadCall {
-  // For dozens of calls, ethers' coder takes as long as the node's answer.
-  return { target: token, data: `${BALANCE_OF}${hexWord(account)}` };
+  return { target: token, data: `0x70a08231${hexWord(account)}` };
+}
+
+/** @returns What is wrong with an answer that is no balance. */
+export function balanceIn(answer: CallResult | undefined): bigint | string {
+  if (answer === undefined || "reverted" in answer) {
+    return "the call reverted";
+  }
+  const { data } = answer;
+  return data.length === 32
+    ? BigInt(`0x${data.toString("hex")}`)
+    : data.length === 0
+      ? "there is no code, or it returns nothing"
+      : "it returns something else than one number";
+}
+
+export interface ChainState extends LensFacts {
+  readonly readings: Readings;
+  readonly balances: readonly Balance[];
 }
 
 /**
- * Decodes what an engine reads: the lens' facts, then the reads of the list in its order.
+ * Decodes what an engine read.
  *
  * @param surplus Wei that the first account has too much, because of the fee.
  */
 export function decodeState(
-  { rpc }: VaultHost,
   { accounts, reads }: WatchList,
-  [answerOfLens, ...answers]: readonly CallResult[],
+  { facts, answers }: State,
   surplus = 0n,
 ): ChainState {
-  const found = parseFacts(answerOfLens, accounts);
-  if (found === undefined) {
-    // The lens returns it if the node applies state overrides.
-    throw rpc.parser("eth_call").invalid("no native balance");
-  }
-  const facts = {
-    ...found,
-    accounts: new Map(
-      [...found.accounts].map(([account, { balance, codeSize }], index) => [
-        account,
-        { balance: index === 0 ? balance - surplus : balance, codeSize },
-      ]),
-    ),
-  };
-  const decoded = reads.map(({ decode }, index) => {
+  const readings = new Map<string, unknown>();
+  const ofTokens: Balance[] = [];
+  for (const [index, { decode }] of reads.entries()) {
     const answer = answers[index];
     assertInvariant(answer !== undefined, "a read without an answer");
-    return decode(answer, facts);
-  });
-  const readings = decoded.filter((one) => "name" in one);
-  const ofTokens = decoded.filter((one) => "token" in one);
-  return {
-    ...facts,
-    readings: new Map(readings.map(({ name, value }) => [name, value])),
-    balances: accounts.flatMap((account) => [
-      { account, token: NATIVE, amount: accountIn(facts, account).balance },
-      ...ofTokens.filter((one) => one.account === account),
-    ]),
-  };
+    const decoded = decode(answer, facts);
+    if ("name" in decoded) {
+      readings.set(decoded.name, decoded.value);
+    } else {
+      ofTokens.push(decoded);
+    }
+  }
+  const balances = accounts.flatMap((account, index) => [
+    {
+      account,
+      token: NATIVE,
+      amount: accountIn(facts, account).balance - (index === 0 ? surplus : 0n),
+    } as const,
+    ...ofTokens.filter((one) => one.account === account),
+  ]);
+  return { ...facts, readings, balances };
 }
 
 /** Balance and code of a watched account, whose address has its checksum. */
@@ -169,20 +191,59 @@ export function accountIn(
   return found;
 }
 
-function decodeBalance(
-  result: CallResult,
-  token: string,
-  network: string,
-): bigint {
-  const data = "data" in result ? result.data : null;
-  if (data?.length === 32) {
-    return BigInt(`0x${data.toString("hex")}`);
+export function readingsIn(snapshot: VaultSnapshot): Readings {
+  return new Map(
+    standaloneQueries.map(({ path }) => [path.join("."), get(snapshot, path)]),
+  );
+}
+
+/** @returns Undefined if the round cannot be read. */
+export function roundOf({
+  readings,
+}: Pick<ChainState, "readings">): VaultRound | undefined {
+  const round = readings.get("round");
+  // the result type of getLatestRoundInfo
+  return isFailedReading(round) ? undefined : (round as VaultRound | undefined);
+}
+
+export function readingFields(reading: string): readonly Field[] {
+  const found = standaloneQueries.find(
+    ({ path }) => path.join(".") === reading,
+  );
+  return operationEntry(found?.operation ?? "getOrderInfo").outputs;
+}
+
+export function changesBetween(
+  before: Readings,
+  after: Readings,
+): readonly ReadingChange[] {
+  return [...before].flatMap(([reading, value]) => {
+    const other = after.get(reading);
+    const isFailed = isFailedReading(value) || isFailedReading(other);
+    const fields = isFailed
+      ? ["error"]
+      : readingFields(reading).map(({ name }) => name);
+    return fields
+      .map((field) => ({
+        reading,
+        field,
+        before: valueIn(value, field),
+        after: valueIn(other, field),
+      }))
+      .filter((change) => change.before !== change.after);
+  });
+}
+
+/** A field of a reading; `error`, as any of one that failed, is its code. */
+export function valueIn(value: unknown, field: string): ReadingValue {
+  if (isFailedReading(value)) {
+    return value.error.code;
   }
-  const problem =
-    data === null
-      ? "the call reverted"
-      : data.length === 0
-        ? "there is no code, or it returns nothing"
-        : "it returns something else than one number";
-  throw vaultError("VAULT_NOT_A_TOKEN", { token, network, problem });
+  if (field === "error") {
+    return null;
+  }
+  // A result with one field is the bare value, not a record.
+  const fields = asRecord(value);
+  // the decoder returns these types only
+  return (fields === value ? fields[field] : value) as ReadingValue;
 }

@@ -1,3 +1,4 @@
+import type { LensFacts } from "../../client/lens/facts.js";
 import type { ReadCall } from "../../client/lens/lens.js";
 import type { SettlementRoute } from "../../guard/call.js";
 import { usesAllGas } from "../../guard/outcome.js";
@@ -10,8 +11,7 @@ import type { SimulationEngine, Transfer } from "../types.js";
 
 /** The transaction of a settlement as it would be sent. */
 export interface Attempt {
-  /** Its `from` is the sender. */
-  readonly route: SettlementRoute;
+  readonly route: SettlementRoute & { readonly from: Address };
   /** Gas limit; the block's unless one was given or configured. */
   readonly gas: bigint;
   readonly isGasGiven: boolean;
@@ -30,12 +30,18 @@ export interface Watched {
   readonly reads: readonly ReadCall[];
 }
 
+/** What an engine has read. */
+export interface State {
+  readonly facts: LensFacts;
+  /** The answers to the reads, in their order. */
+  readonly answers: readonly CallResult[];
+}
+
 /** A settlement executed by an engine. */
 export interface Run {
   readonly engine: SimulationEngine;
-  /** The answers of the lens (`factsCall`), then to the reads in their order. */
-  readonly before: readonly CallResult[];
-  readonly after: readonly CallResult[];
+  readonly before: State;
+  readonly after: State;
   /** Wei that the sender was given between them. */
   readonly lent: bigint;
   /** Wei that the sender has paid for gas between them. */

@@ -28,7 +28,7 @@ import { settlementCall } from "../../guard/call.js";
 import { nativeTransfersOf, transfersIn } from "../tokens.js";
 import { accountIn } from "../watch-list.js";
 import { beforeRefunds, loanFor } from "./engine.js";
-import type { Attempt, Run, Watched } from "./engine.js";
+import type { Attempt, Run, State, Watched } from "./engine.js";
 
 /** Mines the settlement on an in-process network itself, a fork or not, and undoes it. */
 export async function simulateInProcess(
@@ -126,9 +126,7 @@ async function mine(
         : error;
     });
   const before = await readAll(vault, watched, "pending");
-  const facts = parseFacts(before[0], watched.accounts);
-  assertInvariant(facts !== undefined, "the simulator ran no lens");
-  const account = accountIn(facts, sender);
+  const account = accountIn(before.facts, sender);
   // The simulator takes no less.
   const price = max(gasPrice, baseFeePerGas);
   const mineWith = async (limit: bigint): Promise<Run> => {
@@ -182,7 +180,7 @@ async function readAll(
   vault: VaultHost,
   watched: Watched,
   block: BlockId,
-): Promise<readonly CallResult[]> {
+): Promise<State> {
   const { from } = vault.readContext({});
   const call = async (
     { target: to, data }: ReadCall,
@@ -207,13 +205,14 @@ async function readAll(
     }
   };
   // The caller of the reads may be the sender: its own code counts.
-  const facts = await call(
-    factsCall(NOBODYS_ADDRESS, watched.accounts),
-    NOBODYS_ADDRESS,
+  const facts = parseFacts(
+    await call(factsCall(NOBODYS_ADDRESS, watched.accounts), NOBODYS_ADDRESS),
+    watched.accounts,
   );
+  assertInvariant(facts !== undefined, "the simulator ran no lens");
   const data = encodeReadCalls(watched.reads);
   const together = readsIn(await call({ target: from, data }, from));
-  const reads = await Promise.all(
+  const answers = await Promise.all(
     watched.reads.map(async (read, index) => {
       const answer = together[index];
       return answer !== undefined && "data" in answer
@@ -221,7 +220,7 @@ async function readAll(
         : await call(read);
     }),
   );
-  return [facts, ...reads];
+  return { facts, answers };
 }
 
 async function readMined(

@@ -109,15 +109,16 @@ export async function simulateOnNode(
       unavailable: `the gas that the node gives ${METHOD} does not suffice for the readings${orElse}`,
     };
   }
-  const answers = { before: before.map(toResult), after: after.map(toResult) };
-  const [earlier, later] = [answers.before, answers.after].map(([facts]) =>
-    parseFacts(facts, watched.accounts),
-  );
+  const [earlier, later] = [before, after].map((side) => {
+    const [first, ...answers] = side.map(toResult);
+    const facts = parseFacts(first, watched.accounts);
+    return facts === undefined ? undefined : { facts, answers };
+  });
   if (earlier === undefined || later === undefined) {
     return unsupported(`${METHOD} does not apply state overrides`);
   }
   // The contracts may see another block than the answer states.
-  for (const { number: n, timestamp: t } of [simulated, earlier.block]) {
+  for (const { number: n, timestamp: t } of [simulated, earlier.facts.block]) {
     if (n !== number || t !== timestamp) {
       return unsupported(
         `asked for block ${number} at ${timestamp}, ${METHOD} executes in block ${n} at ${t}`,
@@ -125,16 +126,17 @@ export async function simulateOnNode(
     }
   }
   const { gasUsed, maxUsedGas = beforeRefunds(gasUsed), transfers } = settle;
-  const sender = accountIn(earlier, route.from);
+  const sender = accountIn(earlier.facts, route.from);
   const lent = lend.succeeded ? loanFor(sender, gas * gasPrice) : 0n;
   // Some nodes charge nothing in a simulation.
   const gain = failed === undefined ? gainOf(route.from, transfers) : 0n;
-  const left = accountIn(later, route.from).balance;
+  const left = accountIn(later.facts, route.from).balance;
   const isFree = left === sender.balance + lent + gain;
-  const { baseFee } = earlier.block;
+  const { baseFee } = earlier.facts.block;
   return {
     engine: "simulateV1",
-    ...answers,
+    before: earlier,
+    after: later,
     lent,
     feePaid: isFree ? 0n : gasUsed * gasPrice,
     block: { number, timestamp },
