@@ -4,20 +4,23 @@ import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import { givenInput } from "../src/client/inputs.js";
 import { invalidArgument, vaultError } from "../src/errors.js";
 import { FORK_NETWORK } from "../src/host.js";
-import type { Options, ValuesOf } from "./definitions.js";
-import type { CommonValues } from "./definitions.js";
+import type { CommonValues, Options, Task, ValuesOf } from "./definitions.js";
 import * as parsers from "./parsers.js";
 
 /** Options as Hardhat passes them: texts, and booleans for flags. */
 export type TypedOptions = Readonly<Record<string, unknown>>;
 
-/** Parses a task's options, without any request. */
+/**
+ * Parses a task's options, without any request.
+ *
+ * @throws VaultError also for options that exclude each other
+ */
 export function parseOptions<Described extends Options>(
-  described: Described,
+  { options, alternatives }: Task<Described>,
   typed: TypedOptions,
 ): ValuesOf<Described> & CommonValues {
   const isRaw = typed["raw"] === true;
-  const parsed = Object.entries(described).map(([name, option]) => {
+  const parsed = Object.entries(options).map(([name, option]) => {
     const { kind, help: form, isRequired, by } = option;
     const flag = toFlag(name);
     const where =
@@ -33,6 +36,17 @@ export function parseOptions<Described extends Options>(
         : texts.map((text) => by.from(parsers)(String(text), where, isRaw));
     return [name, kind === "variadic" ? values : values[0]] as const;
   });
+  for (const names of alternatives) {
+    const given = names.filter((name) => (typed[name] ?? false) !== false);
+    if (given.length > 1) {
+      const where = given.map(toFlag).join(" and ");
+      throw invalidArgument(
+        where,
+        "they exclude each other",
+        "Use one of them.",
+      );
+    }
+  }
   // each option is parsed to a value of its type
   return Object.fromEntries(parsed) as ValuesOf<Described> & CommonValues;
 }
@@ -56,21 +70,6 @@ export function selectedNetwork(hre: HardhatRuntimeEnvironment): {
     });
   }
   return { name, config };
-}
-
-/** @throws VaultError VAULT_INVALID_ARGUMENT for options that exclude each other */
-export function excludeAlternatives(
-  alternatives: ReadonlyArray<readonly string[]>,
-  typed: TypedOptions,
-): void {
-  for (const names of alternatives) {
-    const given = names.filter((name) => (typed[name] ?? false) !== false);
-    if (given.length > 1) {
-      const where = given.map(toFlag).join(" and ");
-      const problem = "they exclude each other";
-      throw invalidArgument(where, problem, "Use one of them.");
-    }
-  }
 }
 
 /** `--at-time` for `atTime`. */

@@ -31,18 +31,18 @@ export function createReadAction(
   return readAction(readTask(operation), async (vault, args) => {
     const { block: blockTag, from, raw, ...rest } = args;
     const typed: Readonly<Record<string, unknown>> = rest;
-    const values = inputs.map((field) => typed[field.option ?? field.name]);
+    const values = inputs.map((field) => {
+      const value = typed[field.option ?? field.name];
+      // Refused before any request, if the scale is not known.
+      return value instanceof Amount ? inTokensOf(vault, value) : value;
+    });
     // The clock of the chain is read first only if a time counts from it.
     const header = values.some((value) => value instanceof Time)
       ? await pinVault(vault, blockTag)
       : undefined;
     const time = header?.envelope.block.timestamp ?? 0;
     const given = values.map((value) =>
-      value instanceof Time
-        ? value.after(time)
-        : value instanceof Amount
-          ? inTokensOf(vault, value)
-          : value,
+      value instanceof Time ? value.after(time) : value,
     );
     const queries = queriesFor(operation, given);
     const context = vault.readContext({ from, blockTag });

@@ -2,20 +2,18 @@ import { CustomError } from "@nomicfoundation/hardhat-utils/error";
 import { errorResult, successfulResult } from "hardhat/utils/result";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
-import type { Result } from "hardhat/types/utils";
 
 import { VaultError, fallbackTo, vaultError } from "../src/errors.js";
 import { projectRedactor } from "../src/plugin/network-secrets.js";
 import { toHardhatError } from "../src/rpc/errors.js";
 import { isMarked, messageOf } from "../src/rpc/thrown.js";
 import { toSafeJson } from "../src/escape.js";
-import { Redactor } from "../src/redact.js";
+import type { Redactor } from "../src/redact.js";
 import { inFlags, pageOf, toDocument } from "./error-texts.js";
 import type { Block } from "./output/blocks.js";
 import { renderText, wrapText } from "./output/render-text.js";
-import type { Options, ValuesOf } from "./definitions.js";
-import type { CommonValues, Task } from "./definitions.js";
-import { excludeAlternatives, parseOptions } from "./parse-options.js";
+import type { CommonValues, Options, Task, ValuesOf } from "./definitions.js";
+import { parseOptions } from "./parse-options.js";
 import type { TypedOptions } from "./parse-options.js";
 import { withTerminal } from "./terminal.js";
 import type { Terminal } from "./terminal.js";
@@ -34,7 +32,6 @@ export interface TaskReport {
 /** The result of a task that wrote its output itself. */
 export interface StreamedReport {
   readonly streamed: true;
-  /** False for exit code 1. */
   readonly ok: boolean;
 }
 
@@ -45,6 +42,11 @@ export interface TaskSurroundings {
   readonly typed: TypedOptions;
 }
 
+/**
+ * Makes the action of a task: it parses the options, works, and prints the report or the
+ * error. An error is never rethrown: Hardhat would print its stack and its causes,
+ * including secrets.
+ */
 export function taskAction<Described extends Options>(
   described: Task<Described>,
   work: (
@@ -54,71 +56,51 @@ export function taskAction<Described extends Options>(
 ): NewTaskActionFunction {
   return async (args: TypedOptions, hre) => {
     const typed = { ...args, network: hre.globalOptions.network };
-    return await withTerminal(
-      hre,
-      async (terminal) =>
-        await runTask(
-          typed,
-          async () => {
-            const { options, alternatives } = described;
-            const parsed = parseOptions(options, args);
-            excludeAlternatives(alternatives, args);
-            return await work(parsed, { hre, terminal, typed });
-          },
-          terminal,
-          projectRedactor(hre),
-        ),
-      args["instance"],
-    );
+    const isJson = args["json"] === true;
+    const runIn = async (terminal: Terminal): Promise<boolean> => {
+      const { out } = terminal;
+      try {
+        const values = parseOptions(described, args);
+        const report = await work(values, { hre, terminal, typed });
+        if (report.streamed === undefined) {
+          const text = isJson
+            ? toSafeJson(toDocument(report.json))
+            : renderText(report.blocks, out.style);
+          await out.write(`${text}\n`);
+        }
+        return report.ok !== false;
+      } catch (thrown) {
+        const error = toVaultError(thrown, projectRedactor(hre));
+        await printError(inFlags(error, typed), isJson, terminal);
+        return false;
+      }
+    };
+    const isFine = await withTerminal(hre, runIn, args["instance"]);
+    return isFine ? successfulResult() : errorResult();
   };
 }
 
-/**
- * Runs a task, and prints its report or its error.
- *
- * An error is never rethrown: Hardhat would print its stack and its causes,
- * including secrets.
- */
-export async function runTask(
-  typed: TypedOptions,
-  work: () => Promise<TaskReport | StreamedReport>,
-  { out, err }: Pick<Terminal, "out" | "err">,
-  redactor = new Redactor(),
-): Promise<Result<undefined, undefined>> {
-  const json = typed["json"] === true;
-  try {
-    const report = await work();
-    if (report.streamed === undefined) {
-      await out.write(
-        json
-          ? `${toSafeJson(toDocument(report.json))}\n`
-          : `${renderText(report.blocks, out.style)}\n`,
-      );
-    }
-    return report.ok === false ? errorResult() : successfulResult();
-  } catch (thrown) {
-    const error = inFlags(toVaultError(thrown, redactor), typed);
-    const { code, shortMessage, fix, details } = error;
-    const message = `${shortMessage} ${fix}`;
+async function printError(
+  { code, shortMessage, fix, details }: ReturnType<typeof inFlags>,
+  isJson: boolean,
+  { out, err: { write, style } }: Terminal,
+): Promise<void> {
+  const message = `${shortMessage} ${fix}`;
+  if (isJson && code !== "VAULT_OUTPUT_NOT_WRITTEN") {
     const document = toSafeJson({ error: { code, message, details } });
-    const isWritten =
-      json &&
-      code !== "VAULT_OUTPUT_NOT_WRITTEN" &&
-      (await out.write(`${document}\n`).then(
-        () => true,
-        // If stdout cannot be written, stderr may still be.
-        fallbackTo(false),
-      ));
-    if (!isWritten) {
-      const { style } = err;
-      const text =
-        code === "VAULT_NOT_CONFIRMED"
-          ? style.warn(message)
-          : `${style.bad("Error")} ${shortMessage}\n${fix} ${style.dim(`(${code})`)}\n${style.dim(pageOf(code))}`;
-      await err.write(`${wrapText(text, style)}\n`);
+    // If stdout cannot be written, stderr may still be.
+    const failed = "failed";
+    if (
+      (await out.write(`${document}\n`).catch(fallbackTo(failed))) !== failed
+    ) {
+      return;
     }
-    return errorResult();
   }
+  const text =
+    code === "VAULT_NOT_CONFIRMED"
+      ? style.warn(message)
+      : `${style.bad("Error")} ${shortMessage}\n${fix} ${style.dim(`(${code})`)}\n${style.dim(pageOf(code))}`;
+  await write(`${wrapText(text, style)}\n`);
 }
 
 /** @param redactor Knows the secrets that Hardhat or a plugin may repeat. */
@@ -127,11 +109,9 @@ export function toVaultError(thrown: unknown, redactor: Redactor): VaultError {
     return thrown;
   }
   // Hardhat's helpers, such as those for files, throw errors without a mark.
-  return thrown instanceof CustomError || isMarked(thrown)
-    ? toHardhatError(thrown, redactor)
-    : vaultError(
-        "VAULT_INTERNAL",
-        { problem: redactor.quote(messageOf(thrown)) },
-        thrown,
-      );
+  if (thrown instanceof CustomError || isMarked(thrown)) {
+    return toHardhatError(thrown, redactor);
+  }
+  const problem = redactor.quote(messageOf(thrown));
+  return vaultError("VAULT_INTERNAL", { problem }, thrown);
 }

@@ -105,7 +105,7 @@ describe("vault deploy-guard", () => {
         asked.push(question);
         return await Promise.resolve(answer);
       };
-      const args = parseOptions(deployGuardTask.options, { settler });
+      const args = parseOptions(deployGuardTask, { settler });
       const err = new KeptOutput();
       const given = { ...args, instance: "us\u001bdc" };
       const work = deploy(vault, given, { ask, err });
@@ -143,7 +143,7 @@ describe("vault deploy-guard", () => {
         asked += 1;
         return await Promise.resolve(true);
       };
-      const args = parseOptions(deployGuardTask.options, { yes: true });
+      const args = parseOptions(deployGuardTask, { yes: true });
       const work = deploy(vault, args, { ask, err: new KeptOutput() });
       await expectVaultError(work, "VAULT_FEE_LIMIT_NEEDED");
       await server.stop();

@@ -396,7 +396,7 @@ describe("a task while the chain replaces blocks", () => {
   }
 
   it("vault orders --format csv ends with VAULT_REORGED and exit code 1 once rows are written", async () => {
-    [takesHashes, reorganisedAt] = [true, [10]];
+    [takesHashes, reorganisedAt] = [true, [6]];
     const typed = "orders --ids 1-8000 --format csv";
     const { stdout, stderr, exitCode } = await runTyped(hre, typed);
     expect(stdout.split("\n").length).to.be.greaterThan(100);
@@ -406,7 +406,7 @@ describe("a task while the chain replaces blocks", () => {
   });
 
   it("vault orders --out keeps no file of an attempt that met another branch", async () => {
-    [takesHashes, reorganisedAt] = [true, [10]];
+    [takesHashes, reorganisedAt] = [true, [6]];
     const file = path.join(project.path, "orders.csv");
     const typed = `orders --ids 1-8000 --out ${file}`;
     const { stderr, exitCode } = await runTyped(hre, typed);

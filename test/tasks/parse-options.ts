@@ -15,12 +15,9 @@ import {
   statusTask,
   watchTask,
 } from "../../tasks/definitions.js";
-import type { Options } from "../../tasks/definitions.js";
+import type { Task } from "../../tasks/definitions.js";
 import { Amount } from "../../tasks/parsers.js";
-import {
-  excludeAlternatives,
-  parseOptions,
-} from "../../tasks/parse-options.js";
+import { parseOptions } from "../../tasks/parse-options.js";
 import {
   documentedContracts,
   documentedHandler,
@@ -43,21 +40,16 @@ const BAD_CHECKSUM = SECOND.replace("C8", "c8");
 const ABOVE = (2n ** 256n).toString();
 
 describe("options of tasks", () => {
-  const optionsOf: Readonly<Record<string, Options>> = {
-    ...{ simulate: simulateTask.options, orders: ordersTask.options },
-    ...{ settle: settleTask.options, watch: watchTask.options },
-    ...{ capture: captureTask.options, "mock set": setTask.options },
-    ...Object.fromEntries(
-      readOperationNames.map((name) => {
-        const { name: task, options } = readTask(name);
-        return [task, options];
-      }),
-    ),
-  };
+  const tasks: readonly Task[] = [
+    ...[simulateTask, ordersTask, settleTask, watchTask, captureTask, setTask],
+    ...readOperationNames.map(readTask),
+  ];
   const parse = (typed: string): Readonly<Record<string, unknown>> => {
     const [task, args] = parseTyped(typed);
-    const options = optionsOf[task] ?? expect.fail(`${task} is not listed`);
-    const values = Object.entries(parseOptions(options, args));
+    const described =
+      tasks.find(({ name }) => name === task) ??
+      expect.fail(`${task} is not listed`);
+    const values = Object.entries(parseOptions(described, args));
     return Object.fromEntries(
       values.map(([name, value]) => [
         name,
@@ -92,7 +84,7 @@ describe("options of tasks", () => {
   }
 
   it("parseOptions reads a time that counts from the chain's clock", () => {
-    const { until } = parseOptions(watchTask.options, { until: "+1h" });
+    const { until } = parseOptions(watchTask, { until: "+1h" });
     expect(typeof until === "object" && until.after(1_000)).to.equal(4_600n);
   });
 
@@ -141,48 +133,48 @@ describe("options of tasks", () => {
     }
   });
 
-  for (const [task, { options }, most] of [
-    ["capture", captureTask, 10_000],
-    ["simulate", simulateTask, 400],
-    ["orders", ordersTask, 10_000],
-    ["report", reportTask, 10_000],
-  ] as const) {
-    it(`vault ${task} takes ${most} ids, each counted once, and not one more`, () => {
+  const limits: ReadonlyArray<readonly [Task, number]> = [
+    [captureTask, 10_000],
+    [simulateTask, 400],
+    [ordersTask, 10_000],
+    [reportTask, 10_000],
+  ];
+  for (const [task, most] of limits) {
+    it(`vault ${task.name} takes ${most} ids, each counted once, and not one more`, () => {
       const typed = (count: number) => ({
         ...{ out: "fixture.json", ids: `1,0,1-${count - 1}` },
       });
-      expect(() => parseOptions(options, typed(most))).to.not.throw();
-      expect(() => parseOptions(options, typed(most + 1))).to.throw(
+      expect(() => parseOptions(task, typed(most))).to.not.throw();
+      expect(() => parseOptions(task, typed(most + 1))).to.throw(
         `at most ${most.toLocaleString("en")} orders can be named`,
       );
     });
   }
 
   const on = true;
-  for (const [task, given, where] of [
+  const excluded: ReadonlyArray<readonly [Task, object, string]> = [
     [settleTask, { assert: on, calldata: on }, "--assert and --calldata"],
     [settleTask, { bump: on, cancel: on }, "--bump and --cancel"],
     [settleTask, { calldata: on, partial: on }, "and --partial"],
     [settleTask, { calldata: on, maxFeePerGas: "1wei" }, "--max-fee-per-gas"],
     [settleTask, { assert: on, resume: on }, "--assert and --resume"],
     [statusTask, { json: on, format: "prometheus" }, "--json and --format"],
-    [statusTask, { all: on, at: "vault=0x1" }, "--all and --at"],
+    [statusTask, { all: on, at: `vault=${SECOND}` }, "--all and --at"],
     [statusTask, { all: on, instance: "usdc" }, "--all and --instance"],
     [ordersTask, { raw: on, scaled: on }, "--raw and --scaled"],
     [roundsTask, { json: on, format: "csv" }, "--json and --format"],
     [roundsTask, { raw: on, scaled: on }, "--raw and --scaled"],
     [roundsTask, { block: "1", toBlock: "1" }, "--block and --to-block"],
-  ] as const) {
-    it(`excludeAlternatives refuses ${Object.keys(given).join(" with ")}`, () => {
-      expect(() => {
-        excludeAlternatives(task.alternatives, given);
-      }).to.throw(where);
+  ];
+  for (const [task, given, where] of excluded) {
+    it(`vault ${task.name} refuses ${Object.keys(given).join(" with ")}`, () => {
+      expect(() => parseOptions(task, fieldsOf(given))).to.throw(where);
     });
   }
 
-  it("excludeAlternatives allows options that do not exclude each other, and flags that are not given", () => {
+  it("options that do not exclude each other go together, and flags that are not given", () => {
     const given = { assert: false, calldata: on, safe: on, partial: false };
-    excludeAlternatives(settleTask.alternatives, given);
+    expect(parseOptions(settleTask, given)).to.include({ safe: true });
   });
 });
 

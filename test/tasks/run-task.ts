@@ -1,16 +1,16 @@
 import { FileNotFoundError } from "@nomicfoundation/hardhat-utils/fs";
 import { expect } from "chai";
+import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import { HardhatPluginError } from "hardhat/plugins";
 
 import { invalidArgument, vaultError } from "../../src/errors.js";
 import type { VaultErrorCode } from "../../src/errors.js";
 import { notes } from "../../tasks/output/blocks.js";
-import { runTask, taskAction } from "../../tasks/run-task.js";
+import { taskAction } from "../../tasks/run-task.js";
 import type { TaskReport } from "../../tasks/run-task.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import { replace } from "../helpers/run-vault-task.js";
-import { KeptOutput } from "../helpers/screens.js";
 
 const report: TaskReport = {
   json: { amount: 2n ** 70n, text: "a\u001b[31mb", list: [1n, null, true] },
@@ -22,27 +22,46 @@ const failWith = (thrown: unknown) => async (): Promise<never> => {
   throw thrown;
 };
 
+const nothing = { name: "", description: "", options: {}, alternatives: [] };
+
+type Work = Parameters<typeof taskAction>[1];
+
 describe("running a task", () => {
+  let hre: HardhatRuntimeEnvironment;
+  before(async () => {
+    hre = await createTestHre();
+  });
+
   /** @param full Writes to stdout that fail, of a full disk. */
-  const run = async (
-    json: boolean,
-    work: Parameters<typeof runTask>[1],
-    full = 0,
-  ) => {
-    const [out, err] = [new KeptOutput(), new KeptOutput()];
+  const run = async (json: boolean, work: Work, full = 0) => {
+    let [out, err] = ["", ""];
     let writes = 0;
-    const write = async (text: string): Promise<boolean> => {
-      writes += 1;
-      if (writes <= full) {
-        const problem = "ENOSPC: no space left on device";
-        throw vaultError("VAULT_OUTPUT_NOT_WRITTEN", { problem });
-      }
-      return await out.write(text);
-    };
-    const { style, isTTY } = out;
-    const outputs = { out: { style, isTTY, write }, err };
-    const { success } = await runTask({ json }, work, outputs);
-    return { out: out.text, err: err.text, success };
+    const restores = [
+      replace(process.stdout, {
+        write: (text: string, done: (error?: Error) => void): boolean => {
+          writes += 1;
+          if (writes <= full) {
+            const problem = new Error("no space left on device");
+            done(Object.assign(problem, { code: "ENOSPC" }));
+          } else {
+            out += text;
+          }
+          return true;
+        },
+      }),
+      replace(process.stderr, {
+        write: (text: string): boolean => Boolean((err += text)),
+      }),
+    ];
+    const action = taskAction(nothing, work);
+    const result: unknown = await Promise.resolve(
+      action({ json }, hre),
+    ).finally(() => {
+      restores.forEach((restore) => {
+        restore();
+      });
+    });
+    return { out, err, success: fieldsOf(result)["success"] };
   };
 
   it("a task with --json prints one line of JSON with integers as text, and escapes control characters", async () => {
@@ -156,10 +175,7 @@ describe("running a task", () => {
       const restore = replace(process.stderr, {
         write: (text: string): boolean => Boolean((written += text)),
       });
-      const action = taskAction(
-        { name: "", description: "", options: {}, alternatives: [] },
-        failWith(thrown),
-      );
+      const action = taskAction(nothing, failWith(thrown));
       await Promise.resolve(action({}, hre)).finally(restore);
       expect(written).to.include(shown);
     });

@@ -288,7 +288,7 @@ describe("options of vault settle", () => {
     [values, parsed],
   ] as const) {
     it(`settle gives settleAll the options of ${JSON.stringify(typed)}`, () => {
-      const options = toOptions(parseOptions(settleTask.options, typed));
+      const options = toOptions(parseOptions(settleTask, typed));
       const changed = expected === "typed" ? typed : expected;
       expect(options).to.deep.equal({ ...none, ...changed });
     });
@@ -300,7 +300,7 @@ describe("options of vault settle", () => {
     ["safe", "calldata"],
   ] as const) {
     it(`settle --${flag} without --${needed} fails`, () => {
-      const args = parseOptions(settleTask.options, { [flag]: true });
+      const args = parseOptions(settleTask, { [flag]: true });
       expect(() => toOptions(args)).to.throw(`--${flag}: it needs --${needed}`);
     });
   }
