@@ -168,15 +168,15 @@ describe("running a task", () => {
   ] as const) {
     it(`a task ${title}`, async () => {
       const url = "http://node.test/v1/5ecret-path";
-      const live = httpNetwork(url, { accounts: [key] });
-      const networks = { networks: { live } };
-      const hre = await createTestHre(networks, { network: "live" });
+      const settings = httpNetwork(url, { accounts: [key] });
+      const networks = { networks: { live: settings } };
+      const live = await createTestHre(networks, { network: "live" });
       let written = "";
       const restore = replace(process.stderr, {
         write: (text: string): boolean => Boolean((written += text)),
       });
       const action = taskAction(nothing, failWith(thrown));
-      await Promise.resolve(action({}, hre)).finally(restore);
+      await Promise.resolve(action({}, live)).finally(restore);
       expect(written).to.include(shown);
     });
   }
