@@ -14,8 +14,7 @@ export default writeAction(
       allowLiveNetwork: args.yes,
     });
     const envelope = await readEnvelope(vault);
-    const deployments = await vault.deployments?.();
-    const file = await deployments?.save({
+    const file = await vault.deployments?.save({
       block: envelope.block.number,
       scenario,
       contracts: addresses,

@@ -36,7 +36,7 @@ import {
 } from "./addresses.js";
 import type { ConnectionAddresses } from "./addresses.js";
 import type { VaultInstanceConfig } from "./config.js";
-import type { DeploymentAddresses } from "./deployments.js";
+import { DeploymentAddresses } from "./deployments.js";
 import { errorAbisInProject } from "./project-abis.js";
 
 /** The handle that scripts mocks; its `vault` is bound to them. */
@@ -61,15 +61,6 @@ interface ForkParts {
   readonly upstream?: UpstreamAddresses | undefined;
 }
 
-/** The parts that all vaults of one instance share. */
-interface InstanceParts extends Pick<
-  HardhatVault,
-  "instanceName" | "deployments"
-> {
-  /** The addresses without those of `at()`. */
-  readonly addresses: ConnectionAddresses;
-}
-
 const IN_PROCESS_CHUNK = 50;
 
 /**
@@ -78,25 +69,24 @@ const IN_PROCESS_CHUNK = 50;
  */
 export class HardhatVault extends VaultClient implements VaultHost {
   public readonly connection: NetworkConnection<ChainType | string>;
-  public readonly instanceName: string | undefined;
   /** @internal */
   public readonly context: HookContext;
   /** Of the mocks that deploy-mocks recorded; none before {@link withScalesOfMocks}. */
   private readonly scales: DisplaySettings = {};
-  /** @internal Undefined on an in-process network, where nothing persists. */
-  public readonly deployments: (() => Promise<DeploymentAddresses>) | undefined;
 
   private constructor(
     private readonly shared: ConnectionParts,
-    private readonly parts: InstanceParts,
+    public readonly instanceName: string | undefined,
+    /** The addresses without those of `at()`. */
+    private readonly ownAddresses: ConnectionAddresses,
+    /** @internal Undefined on an in-process network, where nothing persists. */
+    public readonly deployments: DeploymentAddresses | undefined,
   ) {
-    const { connection, networkName, rpc, errorAbisOf } = shared;
-    const { locate } = parts.addresses;
+    const { connection, context, networkName, rpc, errorAbisOf } = shared;
+    const { locate } = ownAddresses;
     super(connection.provider, locate, { rpc, networkName, errorAbisOf });
     this.connection = connection;
-    this.context = shared.context;
-    this.instanceName = parts.instanceName;
-    this.deployments = parts.deployments;
+    this.context = context;
   }
 
   /**
@@ -126,30 +116,28 @@ export class HardhatVault extends VaultClient implements VaultHost {
   static #open(shared: ConnectionParts, instanceName?: string): HardhatVault {
     const { connection, context, networkName, rpc, upstream, vaults } = shared;
     const { networkConfig } = connection;
-    const { root } = context.config.paths;
-    let opened: Promise<DeploymentAddresses> | undefined;
+    const ofUpstream = upstream?.(instanceName);
     const deployments =
       networkConfig.type === "http"
-        ? async () =>
-            await (opened ??= import("./deployments.js").then(
-              (module) =>
-                new module.DeploymentAddresses(rpc, root, instanceName),
-            ))
+        ? new DeploymentAddresses(rpc, context.config.paths.root, instanceName)
         : undefined;
-    const ofUpstream = upstream?.(instanceName);
     const addresses =
       ofUpstream === undefined
         ? connectionAddresses(
             configuredAddresses(networkName, networkConfig, instanceName),
-            vaults.get(undefined)?.parts.addresses,
+            vaults.get(undefined)?.ownAddresses,
             async (role) =>
-              (await (await deployments?.())?.find(role)) ?? {
+              (await deployments?.find(role)) ?? {
                 hint: `Network ${networkName} is in this process and starts empty: pass --network to a task, or call deployMocks() in code.`,
               },
           )
         : connectionAddresses(ofUpstream);
-    const parts = { instanceName, deployments, addresses };
-    const vault = new HardhatVault(shared, parts);
+    const vault = new HardhatVault(
+      shared,
+      instanceName,
+      addresses,
+      deployments,
+    );
     vaults.set(instanceName, vault);
     return vault;
   }
@@ -355,9 +343,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
     if (Object.keys(configured).length > 0 || this.deployments === undefined) {
       return this;
     }
-    const scales = await (
-      await this.deployments()
-    )
+    const scales = await this.deployments
       .findScales()
       .catch(fallbackTo(undefined));
     return scales === undefined
@@ -391,7 +377,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
 
   /** @internal */
   public bind(addresses: AddressResolver): void {
-    this.parts.addresses.bind(addresses);
+    this.ownAddresses.bind(addresses);
   }
 
   /** @internal */

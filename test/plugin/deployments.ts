@@ -192,7 +192,7 @@ describe("vault-deployments: addresses that deploy-mocks wrote", () => {
     const hre = await hreOnLive(server.url, settings, projectRoot);
     const { vault } = await hre.network.create();
     const own = vault.instance("a-b");
-    const saved = await (await own.deployments?.())?.save(deployment);
+    const saved = await own.deployments?.save(deployment);
     expect(saved).to.equal("vault-deployments/1-abababab-a-b.json");
     const text = await readFile(path.join(projectRoot, `${saved}`), "utf8");
     expect(JSON.parse(text)).to.include({ instance: "a-b" });
@@ -210,7 +210,7 @@ describe("vault-deployments: addresses that deploy-mocks wrote", () => {
     const [vault, other] = [await open(), await open()];
     await hintOf(vault);
     await hintOf(other);
-    expect(await (await vault.deployments?.())?.save(deployment)).to.equal(
+    expect(await vault.deployments?.save(deployment)).to.equal(
       "vault-deployments/1-abababab.json",
     );
     expect(JSON.parse(await readFile(file(), "utf8"))).to.deep.equal(
@@ -220,7 +220,7 @@ describe("vault-deployments: addresses that deploy-mocks wrote", () => {
       expect(await using.queryVolume()).to.equal(1n);
     }
     const contracts = { ...documentedContracts, vault: SECOND };
-    await (await vault.deployments?.())?.save({ ...deployment, contracts });
+    await vault.deployments?.save({ ...deployment, contracts });
     expect((await vault.addressOf("vault")).address).to.equal(SECOND);
   });
 });
