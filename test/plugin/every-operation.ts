@@ -14,10 +14,7 @@ import {
 import { differentNodes } from "../helpers/every-node.js";
 import type { TestNode } from "../helpers/every-node.js";
 import { fetchProvider } from "../helpers/fetch-provider.js";
-import { connectTo, createTestHre, hreOnLive } from "../helpers/hre.js";
-import { TRADING, nodeOf, order as anyOrder } from "../helpers/order-book.js";
-import { startRpcServer } from "../helpers/rpc-server.js";
-import { handlerOf } from "../helpers/scripted-node.js";
+import { createTestHre, hreOnLive } from "../helpers/hre.js";
 
 for (const { name, start } of differentNodes) {
   describe(`every operation on ${name}`, () => {
@@ -70,25 +67,6 @@ for (const { name, start } of differentNodes) {
     });
   });
 }
-
-describe("orders of connection.vault over HTTP", () => {
-  it("orders() reads up to 700 in a request", async () => {
-    const server = await startRpcServer({
-      handler: handlerOf(nodeOf(anyOrder)),
-    });
-    const { vault } = await connectTo(server.url, {
-      vault: { contracts: { trading: TRADING } },
-    });
-    const seen: number[] = [];
-    const onProgress = ({ done }: { readonly done: number }): void => {
-      seen.push(done);
-    };
-    const range = { firstId: 1, lastId: 710 };
-    await Array.fromAsync(vault.orders({ ...range, onProgress }));
-    await server.stop();
-    expect(seen).to.deep.equal([700, 710]);
-  });
-});
 
 describe("orders of connection.vault in process", () => {
   for (const [chunkSize, expected] of [
