@@ -4,14 +4,13 @@ import type { Order } from "../../src/client/order-reader.js";
 import type { PastRound } from "../../src/client/rounds.js";
 import {
   LAST_DATE_SECONDS,
-  declaredDecimals,
   describeTime,
   units,
 } from "../../src/protocol/index.js";
-import { describeCount } from "../output/format-value.js";
+import { decimalsOf, describeCount } from "../output/format-value.js";
 import type { FormatContext } from "../output/format-value.js";
 import { html } from "./page.js";
-import type { Content, Markup } from "./page.js";
+import type { Markup } from "./page.js";
 
 // Charts are SVG, so the page needs no script.
 
@@ -45,31 +44,39 @@ function scaleOf({ from, to }: Axis, start: number, end: number) {
     (start + ((value - from) / range) * (end - start)).toFixed(2);
 }
 
-/** @param label Names the picture for screen readers. */
-function renderChart(
-  title: string,
-  legend: Content,
-  label: string,
-  [x, y]: readonly [Axis, Axis],
-  shapes: Content,
-): Markup {
+interface Chart {
+  readonly title: string;
+  /** The name of each shape, by its class. */
+  readonly legend: Readonly<Record<string, string>>;
+  /** Names the picture for screen readers. */
+  readonly label: string;
+  readonly x: Axis;
+  readonly y: Axis;
+  /** The path of each shape, by its class, with functions from values to pixels. */
+  readonly draw: (
+    toX: (value: number) => string,
+    toY: (value: number) => string,
+  ) => Readonly<Record<string, readonly string[]>>;
+}
+
+function renderChart({ title, legend, label, x, y, draw }: Chart): Markup {
+  const shapes = draw(scaleOf(x, LEFT, RIGHT), scaleOf(y, BOTTOM, TOP));
+  const frame = `M${LEFT} ${TOP}H${RIGHT}V${BOTTOM}H${LEFT}z`;
+  const xEnd = `${x.label}: ${x.describe(x.to)} →`;
   return html`<figure>
-    <figcaption>${title}<span>${legend}</span></figcaption>
+    <figcaption>
+      ${title}
+      <span>
+        ${Object.entries(legend).map(([name, text]) => html`<i class="key ${name}"></i>${text} `)}
+      </span>
+    </figcaption>
     <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${label}">
-      <rect
-        class="frame"
-        x="${LEFT}"
-        y="${TOP}"
-        width="${RIGHT - LEFT}"
-        height="${BOTTOM - TOP}"
-      />
+      <path class="frame" d="${frame}" />
       <text x="${LEFT}" y="${TOP - 8}">↑ ${y.label}: ${y.describe(y.to)}</text>
       <text x="${LEFT}" y="${BOTTOM + 14}">${y.describe(y.from)}</text>
       <text x="${LEFT}" y="${HEIGHT - 4}">${x.describe(x.from)}</text>
-      <text x="${RIGHT}" y="${HEIGHT - 4}" text-anchor="end">
-        ${x.label}: ${x.describe(x.to)} →
-      </text>
-      ${shapes}
+      <text x="${RIGHT}" y="${HEIGHT - 4}" text-anchor="end">${xEnd}</text>
+      ${Object.entries(shapes).map(([name, path]) => html`<path class="${name}" d="${path.join("")}" /> `)}
     </svg>
   </figure> `;
 }
@@ -96,17 +103,11 @@ function pricesFigure(
   pair: string,
   orders: readonly Order[],
   strikePrice: bigint,
-  { raw, displayDecimals }: FormatContext,
+  context: FormatContext,
 ): Markup {
-  const decimals = raw
-    ? undefined
-    : declaredDecimals(displayDecimals, {
-        unit: "raw",
-        key: "order",
-        name: "openPrice",
-      });
-  const prices = orders.map(({ openPrice }) =>
-    Number(formatUnits(openPrice, decimals ?? 0)),
+  const decimals = decimalsOf(openPrice, context);
+  const prices = orders.map((order) =>
+    Number(formatUnits(order.openPrice, decimals ?? 0)),
   );
   const label = decimals === undefined ? "price, raw" : "price";
   const own = axisOf(label, prices);
@@ -118,90 +119,64 @@ function pricesFigure(
   const bars = Map.groupBy(prices, (price) =>
     step === 0 ? 0 : Math.min(BARS - 1, Math.floor((price - x.from) / step)),
   );
-  const y = axisOf("orders", [
-    0,
-    ...Array.from(bars, ([, { length }]) => length),
-  ]);
-  const toX = scaleOf(x, LEFT, RIGHT);
-  const toY = scaleOf(y, BOTTOM, TOP);
-  return renderChart(
-    `${pair.slice(0, 40)}: opening price${isNear ? " against strike" : ""}`,
-    html`<i class="key"></i
-      >orders${isNear && html`<i class="key line"></i>strike`}`,
-    `Opening price of ${describeCount(orders.length, "order")}.`,
-    [x, y],
-    [
-      Array.from(
+  const counts = Array.from(bars, ([, { length }]) => length);
+  return renderChart({
+    title: `${pair.slice(0, 40)}: opening price${isNear ? " against strike" : ""}`,
+    legend: { bar: "orders", ...(isNear && { strike: "strike" }) },
+    label: `Opening price of ${describeCount(orders.length, "order")}.`,
+    x,
+    y: axisOf("orders", [0, ...counts]),
+    draw: (toX, toY) => ({
+      bar: Array.from(
         bars,
-        ([bar, { length: count }]) =>
-          html`<rect
-            class="fill"
-            x="${toX(x.from + bar * step)}"
-            y="${toY(count)}"
-            width="${((RIGHT - LEFT) / BARS - 1).toFixed(2)}"
-            height="${BOTTOM - Number(toY(count))}"
-            ><title>${describeCount(count, "order")}</title></rect
-          > `,
+        ([bar, { length }]) =>
+          `M${toX(x.from + bar * step)} ${BOTTOM}V${toY(length)}h17V${BOTTOM}z`,
       ),
-      isNear &&
-        html`<line
-          class="strike across"
-          x1="${toX(strike)}"
-          y1="${BOTTOM}"
-          x2="${toX(strike)}"
-          y2="${TOP}"
-        /> `,
-    ],
-  );
+      strike: isNear ? [`M${toX(strike)} ${BOTTOM}V${TOP}`] : [],
+    }),
+  });
 }
+
+const openPrice = { unit: "raw", key: "order", name: "openPrice" } as const;
 
 /** Strike and settled prices of rounds over time; none without a round in time. */
 export function strikesFigure(
   rounds: readonly PastRound[],
   { raw }: FormatContext,
 ): readonly Markup[] {
-  const decimals = raw ? 0 : units.price.decimals;
+  const price = (value: bigint): number =>
+    Number(formatUnits(value, raw ? 0 : units.price.decimals));
   const drawn = rounds
-    .filter(
-      ({ startTime, endTime }) =>
-        startTime < endTime && endTime <= LAST_DATE_SECONDS,
-    )
+    .filter(({ startTime, endTime }) => startTime < endTime)
+    .filter(({ endTime }) => endTime <= LAST_DATE_SECONDS)
     .map(({ startTime, endTime, strikePrice, settledPrice }) => ({
       start: Number(startTime),
       end: Number(endTime),
-      strike: Number(formatUnits(strikePrice, decimals)),
-      settled:
-        settledPrice === null
-          ? []
-          : [Number(formatUnits(settledPrice, decimals))],
+      strike: price(strikePrice),
+      settled: settledPrice === null ? [] : [price(settledPrice)],
     }));
   if (drawn.length === 0) {
     return [];
   }
   const times = drawn.flatMap(({ start, end }) => [start, end]);
   const prices = drawn.flatMap(({ strike, settled }) => [strike, ...settled]);
-  const x = axisOf("UTC", times, (seconds) => describeTime(BigInt(seconds)));
-  const y = axisOf(raw ? "price, raw" : "price", prices);
-  const toX = scaleOf(x, LEFT, RIGHT);
-  const toY = scaleOf(y, BOTTOM, TOP);
-  return [
-    renderChart(
-      "Strike against settled price",
-      html`<i class="key line"></i>strike<i class="key"></i>settled price, at
-        the middle of its round`,
-      `Strike price of ${describeCount(drawn.length, "round")}, ${prices.length - drawn.length} of them with a settled price.`,
-      [x, y],
-      drawn.map(
-        ({ start, end, strike, settled }) =>
-          html`<line
-              class="strike"
-              x1="${toX(start)}"
-              y1="${toY(strike)}"
-              x2="${toX(end)}"
-              y2="${toY(strike)}"
-            />
-            ${settled.map((price) => html`<circle class="fill" cx="${toX((start + end) / 2)}" cy="${toY(price)}" r="4" /> `)}`,
+  const chart = renderChart({
+    title: "Strike against settled price",
+    legend: {
+      strike: "strike",
+      dot: "settled price, at the middle of its round",
+    },
+    label: `Strike price of ${describeCount(drawn.length, "round")}, ${prices.length - drawn.length} of them with a settled price.`,
+    x: axisOf("UTC", times, (seconds) => describeTime(BigInt(seconds))),
+    y: axisOf(raw ? "price, raw" : "price", prices),
+    draw: (toX, toY) => ({
+      strike: drawn.map(
+        ({ start, end, strike }) => `M${toX(start)} ${toY(strike)}H${toX(end)}`,
       ),
-    ),
-  ];
+      dot: drawn.flatMap(({ start, end, settled }) =>
+        settled.map((at) => `M${toX((start + end) / 2)} ${toY(at)}h0`),
+      ),
+    }),
+  });
+  return [chart];
 }

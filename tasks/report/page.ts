@@ -84,12 +84,11 @@ figcaption span { display: block; font-weight: 400; }
 svg { display: block; width: 100%; height: auto; overflow: visible; }
 svg text { font-size: 12px; fill: var(--text); }
 .frame { fill: none; stroke: var(--line); }
-.fill { fill: var(--fill); }
-.strike { stroke: var(--text); stroke-width: 2; }
-.across { stroke-dasharray: 4 3; }
-.key { display: inline-block; width: 0.7em; height: 0.7em; margin: 0 0.3em 0 0.6em; background: var(--fill); }
-.key:first-child { margin-left: 0; }
-.key.line { height: 2px; width: 1.1em; vertical-align: middle; background: var(--text); }
+.bar { fill: var(--fill); }
+.strike { fill: none; stroke: var(--text); stroke-width: 2; }
+.dot { stroke: var(--fill); stroke-width: 8; stroke-linecap: round; }
+.key { display: inline-block; width: 0.7em; height: 0.7em; margin-right: 0.3em; background: var(--fill); }
+.key.strike { height: 2px; width: 1.1em; vertical-align: middle; background: var(--text); }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: 0.3rem 1rem 0.3rem 0; text-align: left; vertical-align: baseline; border-bottom: 1px solid var(--line); }
