@@ -255,7 +255,7 @@ export class RpcClient {
       over: Promise<never>,
     ): Promise<Executed | undefined> => {
       // One that waited for its turn for too long is not sent.
-      firstAborted(this.#ends)?.throwIfAborted();
+      firstAborted(this.ends)?.throwIfAborted();
       attempts += 1;
       const outcome = await Promise.race([this.#send(method, params), over]);
       const isFailed = "kind" in outcome;
@@ -342,14 +342,9 @@ export class RpcClient {
     for (const listener of listeners) {
       listener(event);
     }
-    await pause(milliseconds, ...this.#ends);
+    await pause(milliseconds, ...this.ends);
     firstAborted(signals)?.throwIfAborted();
     return firstAborted(deadlines) === undefined;
-  }
-
-  /** What ends its requests, for a caller with its own loop. */
-  public get ends(): readonly AbortSignal[] {
-    return [...this.group.deadlines, ...this.group.signals];
   }
 
   /**
@@ -361,7 +356,7 @@ export class RpcClient {
     return await this.#untilEnd(method, async () => await work);
   }
 
-  get #ends(): readonly AbortSignal[] {
+  public get ends(): readonly AbortSignal[] {
     return [...this.group.deadlines, ...this.group.signals];
   }
 
@@ -373,7 +368,7 @@ export class RpcClient {
   ): Promise<T> {
     const { network, node, group } = this;
     try {
-      return await orAbort(work, ...this.#ends);
+      return await orAbort(work, ...this.ends);
     } catch (error) {
       if (!isAbortOf(group.deadlines, error)) {
         throw error;

@@ -8,13 +8,36 @@ import type { Receipt } from "../rpc/transactions.js";
 import { Lookout } from "./look.js";
 import type { Mined, RoundSeen, Seen, Sought } from "./look.js";
 import type { RequestedReplacement, SignedReplacement } from "./replace.js";
-import type { TimeLimit } from "./time-limit.js";
 import { describeProblem, newestOf, send } from "./transaction.js";
 import type {
   SendAnswer,
   SentTransaction,
   SentTransactions,
 } from "./transaction.js";
+
+/** The time that a settlement may take. */
+export class TimeLimit {
+  public readonly signal: AbortSignal;
+  readonly #end: number;
+  /** Node.js 22 collects a deadline that only `AbortSignal.any()` refers to. */
+  readonly #signals: readonly AbortSignal[];
+
+  /** @param others Signals that end it, too. */
+  constructor(milliseconds: number, others: readonly AbortSignal[] = []) {
+    this.#signals = [AbortSignal.timeout(Math.ceil(milliseconds)), ...others];
+    this.signal = AbortSignal.any([...this.#signals]);
+    this.#end = performance.now() + milliseconds;
+  }
+
+  /** Milliseconds. */
+  public get remaining(): number {
+    return Math.max(0, this.#end - performance.now());
+  }
+
+  public get isOver(): boolean {
+    return this.signal.aborted || this.remaining === 0;
+  }
+}
 
 export type SendingEvent =
   /** Sends a transaction, or follows an interrupted one. Null: not known yet. */
@@ -140,8 +163,8 @@ export class Following {
   #absent = 0;
   /** Unix milliseconds of the last try to replace. */
   #replacedAt = 0;
-  /** True once the requested replacement is made, or forbidden. */
-  #isRequestDone = false;
+  /** Until it is made, or forbidden. */
+  #requested: RequestedReplacement | undefined;
   /** Why the last replacement was not made. */
   #notReplaced: string | undefined;
   #isDeclined = false;
@@ -151,6 +174,7 @@ export class Following {
     this.transactions = job.transactions;
     this.hashes = job.transactions.flatMap(({ hash }) => hash ?? []);
     this.#lookout = new Lookout(job);
+    this.#requested = job.replacing?.requested;
   }
 
   /** Never throws. Called again, it looks again: a re-org may have moved the end. */
@@ -200,22 +224,19 @@ export class Following {
     return !this.job.isResumed && this.#sends === 0 && !this.#wasSeen;
   }
 
-  /** True for a settlement that a person asked to cancel, also if it cannot be yet. */
-  get #isUnwanted(): boolean {
-    return (
-      this.job.replacing?.requested === "cancel" &&
-      this.#newest.kind === "settlement"
-    );
-  }
-
   #decide(seen: Seen): Decision {
-    const { confirmations, limit, isResumed } = this.job;
-    const { hash, raw } = this.#newest;
+    const { confirmations, limit, isResumed, replacing } = this.job;
+    const { hash, from, nonce, kind, raw } = this.#newest;
     if (seen.kind === "mined" && seen.depth >= confirmations) {
       return seen;
     }
     if (seen.kind === "replaced" && seen.depth >= confirmations) {
-      return this.#replacedBy(seen.by);
+      const user =
+        seen.by === undefined
+          ? `no transaction of ${from} has its nonce ${nonce}, which is used (an EIP-7702 authorization uses one, too)`
+          : `transaction ${seen.by} of ${from} used its nonce ${nonce}`;
+      const reason = `It was replaced: ${user}, so it can never be mined.`;
+      return { ...this.#undecided(reason), kind: "dropped" };
     }
     if (limit.isOver) {
       return this.#isUnsent ? this.#neverSent(seen) : this.#timeIsOver(seen);
@@ -226,141 +247,104 @@ export class Following {
     if (seen.kind !== "pending" && seen.kind !== "absent") {
       return "look";
     }
-    const failure =
-      seen.kind === "absent" ? this.#failure(seen.round) : undefined;
-    if (failure !== undefined) {
-      return failure;
+    const mayTry = this.#looks >= LOOKS_BETWEEN_TRIES;
+    if (this.#requested === "cancel" && kind === "settlement") {
+      return mayTry ? "cancel" : "look";
     }
-    const due = this.#replacementDue(seen);
-    if (due !== undefined) {
-      return due;
+    const end = seen.kind === "absent" ? this.#endOf(seen.round) : undefined;
+    if (end !== undefined) {
+      return end;
     }
-    const mayTry = this.#looks >= LOOKS_BETWEEN_TRIES && !this.#isUnwanted;
-    if (seen.kind === "pending") {
-      const isOvertaken =
-        this.#answer?.kind !== "accepted" &&
-        this.transactions.length > 1 &&
-        seen.hash !== hash;
-      return isOvertaken && mayTry ? "send" : "look";
-    }
-    const { round } = seen;
-    if (round.kind === "closed") {
-      // The node that was asked may be behind, or the round may end soon.
-      const mayOpen = round.why.isEarly === true && this.#sends > 0;
-      return round.isNonceFree && !mayOpen
-        ? this.#roundIsClosed(round.why)
-        : "look";
-    }
-    if (round.kind === "unread") {
+    if (!mayTry || (seen.kind === "absent" && seen.round.kind !== "open")) {
       return "look";
     }
-    if (raw === undefined && (this.#sends > 0 || isResumed)) {
-      // A person may have to approve each send, and the node may choose another nonce.
-      return this.#lost() ?? "look";
+    if (this.#isBumpDue()) {
+      return "bump";
     }
-    return mayTry ? "send" : "look";
+    // A person may have to approve each send, and a node that signs may choose another nonce.
+    const mayBeSent =
+      seen.kind === "absent"
+        ? raw !== undefined || (this.#sends === 0 && !isResumed)
+        : this.#answer?.kind !== "accepted" &&
+          this.transactions.length > 1 &&
+          seen.hash !== hash;
+    // Also if it cannot be cancelled.
+    const isUnwanted =
+      replacing?.requested === "cancel" && kind === "settlement";
+    return mayBeSent && !isUnwanted ? "send" : "look";
   }
 
-  /** The end of what the node does not have, and which no later try can send. */
-  #failure(round: RoundSeen): Outcome | undefined {
+  /** The end of what the node does not have, unless a later look may find more. */
+  #endOf(round: RoundSeen): Outcome | undefined {
+    const { isResumed, record } = this.job;
+    const { hash, from, nonce, raw } = this.#newest;
     const answer = this.#answer;
-    const isFirst = this.#sends === 1 && !this.job.isResumed && !this.#wasSeen;
+    const isFirst = this.#sends === 1 && !isResumed && !this.#wasSeen;
     if (answer?.kind === "failed" && isFirst) {
       return refusedBy(answer.error);
     }
-    if (answer?.kind === "refused" && this.job.record === undefined) {
-      const { hash = "the transaction" } = this.#newest;
-      return this.#undecided(`The node refused ${hash}: ${answer.problem}`);
+    const problem = answer?.kind === "refused" ? answer.problem : undefined;
+    if (problem !== undefined && record === undefined) {
+      return this.#undecided(
+        `The node refused ${hash ?? "the transaction"}: ${problem}`,
+      );
     }
-    if (round.kind !== "unread" || !this.#isUnsent) {
+    if (round.kind === "unread") {
+      const { error } = round;
+      // The same question may have an answer the next time.
+      const mayBeRead =
+        !VaultError.isVaultError(error) ||
+        hasErrorCode(error, "VAULT_RPC_TIMEOUT", "VAULT_NETWORK_UNREACHABLE");
+      return mayBeRead || !this.#isUnsent ? undefined : refusedBy(error);
+    }
+    if (round.kind === "closed") {
+      const { why, isNonceFree } = round;
+      // The node that was asked may be behind, or the round may end soon.
+      const mayOpen = why.isEarly === true && this.#sends > 0;
+      if (!isNonceFree || mayOpen || this.#isUnsent) {
+        return isNonceFree && !mayOpen ? why : undefined;
+      }
+      const reason = `${why.reason} The node does not have the transaction that was sent before, and it is not sent again.`;
+      return this.#sends > 0
+        ? this.#undecided(reason)
+        : {
+            ...why,
+            kind: "dropped",
+            hash,
+            reason: `${reason} Should another node still have it, the next transaction of ${from}, with the same nonce ${nonce}, takes its place.`,
+          };
+    }
+    const mayBeLate = problem === undefined && !isResumed;
+    if (raw !== undefined || mayBeLate || this.#absent < LOOKS_UNTIL_LOST) {
       return undefined;
     }
-    const { error } = round;
-    // The same question may have an answer the next time.
-    return !VaultError.isVaultError(error) ||
-      hasErrorCode(error, "VAULT_RPC_TIMEOUT", "VAULT_NETWORK_UNREACHABLE")
-      ? undefined
-      : refusedBy(error);
-  }
-
-  #replacementDue(seen: Seen): Decision | undefined {
-    const { replacing } = this.job;
-    if (replacing === undefined) {
-      return undefined;
-    }
-    const { requested, timeBeforeBumpingFees, maxFeeBumps } = replacing;
-    const { kind, raw, preparedAt } = this.#newest;
-    const mayTry = this.#looks >= LOOKS_BETWEEN_TRIES;
-    if (this.#isUnwanted) {
-      return this.#isRequestDone ? undefined : mayTry ? "cancel" : "look";
-    }
-    const isDue =
-      timeBeforeBumpingFees !== undefined &&
-      raw !== undefined &&
-      this.transactions.length - 1 < maxFeeBumps &&
-      // One that failed is tried again after as long: a person may have to sign it.
-      Date.now() - Math.max(this.#replacedAt, preparedAt) >=
-        timeBeforeBumpingFees;
-    const isRequested = requested === "bump" && !this.#isRequestDone;
-    const isLost =
-      kind === "settlement" &&
-      seen.kind === "absent" &&
-      seen.round.kind !== "open";
-    return (isRequested || isDue) && mayTry && !isLost ? "bump" : undefined;
-  }
-
-  #undecided(
-    reason: string,
-    more: Partial<Pick<Mined, "hash" | "receipt">> = {},
-  ): Outcome {
-    const { hash } = this.#newest;
-    return { kind: "undecided", status: "unconfirmed", reason, hash, ...more };
-  }
-
-  #replacedBy(by: Hex | undefined): Outcome {
-    const { hash, from, nonce } = this.#newest;
-    const user =
-      by === undefined
-        ? `no transaction of ${from} has its nonce ${nonce}, which is used (an EIP-7702 authorization uses one, too)`
-        : `transaction ${by} of ${from} used its nonce ${nonce}`;
-    const reason = `It was replaced: ${user}, so it can never be mined.`;
-    return { kind: "dropped", hash, status: "unconfirmed", reason };
-  }
-
-  #roundIsClosed(why: Stopped): Outcome {
-    if (this.#isUnsent) {
-      return why;
-    }
-    const { hash, from, nonce } = this.#newest;
-    const reason = `${why.reason} The node does not have the transaction that was sent before, and it is not sent again.`;
-    return this.#sends > 0
-      ? this.#undecided(reason)
-      : {
-          ...why,
-          kind: "dropped",
-          hash,
-          reason: `${reason} Should another node still have it, the next transaction of ${from}, with the same nonce ${nonce}, takes its place.`,
-        };
-  }
-
-  /** @returns Undefined while an unsigned transaction may only be late. */
-  #lost(): Outcome | undefined {
-    const { hash, from, nonce } = this.#newest;
-    const problem =
-      this.#answer?.kind === "refused" ? this.#answer.problem : undefined;
-    const mayBeLate = problem === undefined && !this.job.isResumed;
-    if (mayBeLate || this.#absent < LOOKS_UNTIL_LOST) {
-      return undefined;
-    }
-    const why =
+    const { code, message } =
       problem === undefined
-        ? refusedBy(vaultError("VAULT_SETTLEMENT_LOST", { from, nonce }))
-        : ({
-            status: "refused",
-            code: "VAULT_RPC_ERROR",
-            reason: `The node does not have the transaction, and answered it with an error: ${problem}`,
-          } as const);
-    return { ...why, kind: "dropped", hash };
+        ? vaultError("VAULT_SETTLEMENT_LOST", { from, nonce })
+        : {
+            code: "VAULT_RPC_ERROR" as const,
+            message: `The node does not have the transaction, and answered it with an error: ${problem}`,
+          };
+    return { kind: "dropped", status: "refused", code, reason: message, hash };
+  }
+
+  #isBumpDue(): boolean {
+    const { timeBeforeBumpingFees, maxFeeBumps = 0 } = this.job.replacing ?? {};
+    const { raw, preparedAt } = this.#newest;
+    return (
+      this.#requested === "bump" ||
+      (timeBeforeBumpingFees !== undefined &&
+        raw !== undefined &&
+        this.transactions.length - 1 < maxFeeBumps &&
+        // One that failed is tried again after as long: a person may have to sign it.
+        Date.now() - Math.max(this.#replacedAt, preparedAt) >=
+          timeBeforeBumpingFees)
+    );
+  }
+
+  #undecided(reason: string) {
+    const { hash } = this.#newest;
+    return { kind: "undecided", status: "unconfirmed", reason, hash } as const;
   }
 
   #neverSent(seen: Seen): Stopped {
@@ -383,14 +367,13 @@ export class Following {
     const problems = [`${seen.text}${more}`, this.#notReplaced ?? []]
       .flat()
       .map((problem) => problem.replace(/\.$/u, ""));
-    return this.#undecided(
-      `The time is over for ${what} of ${from} with nonce ${nonce}: ${problems.join("; ")}.`,
-      {
-        // The pool or a block may have an older one than the newest.
-        ...("hash" in seen && { hash: seen.hash }),
-        ...(seen.kind === "mined" && { receipt: seen.receipt }),
-      },
-    );
+    const reason = `The time is over for ${what} of ${from} with nonce ${nonce}: ${problems.join("; ")}.`;
+    return {
+      ...this.#undecided(reason),
+      // The pool or a block may have an older one than the newest.
+      ...("hash" in seen && { hash: seen.hash }),
+      ...(seen.kind === "mined" && { receipt: seen.receipt }),
+    };
   }
 
   #whyAbsent(round: RoundSeen): string {
@@ -495,7 +478,7 @@ export class Following {
       return NOT_IN_TIME;
     }
     if ("problem" in signed) {
-      this.#isRequestDone = true;
+      this.#requested = undefined;
       this.#isDeclined = signed.isDeclined;
       return signed.problem;
     }
@@ -503,7 +486,7 @@ export class Following {
     if ((await record?.(all)) === false) {
       return OF_ANOTHER;
     }
-    this.#isRequestDone = true;
+    this.#requested = undefined;
     this.transactions = all;
     this.hashes = [...this.hashes, signed.hash];
     const { hash, nonce } = signed;

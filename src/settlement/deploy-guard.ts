@@ -24,9 +24,8 @@ import {
   resolveFees,
 } from "../sending/fees.js";
 import { requireChain } from "./state.js";
-import { Following } from "../sending/follow.js";
+import { Following, TimeLimit } from "../sending/follow.js";
 import { findFreeNonce, resolveSigner } from "../sending/signer.js";
-import { TimeLimit } from "../sending/time-limit.js";
 import { sign } from "../sending/transaction.js";
 import { parseFeeLimits } from "./options.js";
 

@@ -3,9 +3,8 @@ import { toQuantity } from "ethers";
 
 import { vaultError } from "../../src/errors.js";
 import { noRetries } from "../../src/rpc/retry.js";
-import { Following } from "../../src/sending/follow.js";
+import { Following, TimeLimit } from "../../src/sending/follow.js";
 import type { Job, Outcome, Replacing } from "../../src/sending/follow.js";
-import { TimeLimit } from "../../src/sending/time-limit.js";
 import type { SentTransaction } from "../../src/sending/transaction.js";
 import type { SettlementEvent } from "../../src/settlement/types.js";
 import { endDeadlines, speedUpTime } from "../helpers/deadlines.js";
