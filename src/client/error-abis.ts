@@ -3,7 +3,7 @@ import type { InterfaceAbi } from "ethers";
 
 import { invalidArgument } from "../errors.js";
 import type { CallResult } from "../rpc/calls.js";
-import { messageOf } from "../rpc/thrown.js";
+import { messageOf } from "../rpc/errors.js";
 import { decodeRevertReason } from "../rpc/revert-reason.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
 import { quoteForeignText } from "../redact.js";

@@ -1,28 +1,18 @@
+import { isHexString } from "ethers";
+
 import {
   VaultError,
   hasErrorCode,
   invalidArgument,
+  isError,
   settingOf,
   vaultError,
 } from "../errors.js";
 import { MAX_FOREIGN_TEXT } from "../escape.js";
-import { asRecord } from "../json.js";
+import { asRecord, listOf } from "../json.js";
 import { Redactor, quoteForeignText } from "../redact.js";
-import { findRevert } from "./revert-reason.js";
+import { decodeRevertReason, invalidOpcode } from "./revert-reason.js";
 import type { RevertReason } from "./revert-reason.js";
-import {
-  errorOfNode,
-  errorsIn,
-  isHardhatError,
-  isMarked,
-  messageOf,
-  pluginOf,
-  refusedText,
-  retryAfterOf,
-  statusOf,
-  wordsInBody,
-} from "./thrown.js";
-import type { ErrorLink } from "./thrown.js";
 
 /**
  * - `reverted`: a contract reverted.
@@ -32,7 +22,7 @@ import type { ErrorLink } from "./thrown.js";
  * - `timeout`, `unreadable`, `unreachable`: there was no answer, none in JSON-RPC, or no way.
  * - `local`: of this package, a setting, Hardhat or a plugin, before a node has answered.
  */
-export type FailureKind =
+type FailureKind =
   | "reverted"
   | "busy"
   | "behind"
@@ -65,11 +55,6 @@ export interface Failure {
   readonly error?: VaultError;
 }
 
-export interface AttemptCount {
-  readonly attempts: number;
-  readonly seconds: number;
-}
-
 /** The connection of a request. */
 export interface Source {
   readonly network: string;
@@ -89,6 +74,9 @@ export function isRefusal(error: unknown): error is VaultError {
   );
 }
 
+/** An error, or what one wraps; nothing of it is checked. */
+type ErrorLink = Readonly<Record<string, unknown>>;
+
 // A sign matches a code (else the name) and the message of an error made on this side.
 
 const settingSigns: ReadonlyArray<readonly [setting: string, sign: RegExp]> = [
@@ -96,15 +84,12 @@ const settingSigns: ReadonlyArray<readonly [setting: string, sign: RegExp]> = [
   ["httpHeaders", /^UND_ERR_INVALID_ARG invalid .*header/u],
   ["accounts", /^HHE717 |^\w*Error (?:Invalid mnemonic|invalid scalar:)/u],
 ];
-
 /** Hardhat's errors for: not found, not a URL, not an integer, not hex. */
 const configVariableSign = /^HHE(?:7|28|29|30) /u;
-
 const timeoutSign =
   /^(?:HHE704|TimeoutError|ETIMEDOUT|TIMEOUT|UND_ERR_(?:HEADERS|BODY|CONNECT)_TIMEOUT) /u;
 const unreadableSign = /^(?:HHE702|SyntaxError) /u;
-/** As Hardhat quotes the first bytes of a compressed answer. */
-const compressedSign = /^HHE702 .*response received: .\ufffd/u;
+const passingSign = /^(?:ECONNRESET|EAI_AGAIN|EPIPE|UND_ERR_SOCKET) /u;
 
 /** Failures of a connection; the first match counts. */
 const connectionSigns: ReadonlyArray<
@@ -138,8 +123,6 @@ const connectionSigns: ReadonlyArray<
     "there is no way to {host} ({found})",
   ],
 ];
-const passingSign = /^(?:ECONNRESET|EAI_AGAIN|EPIPE|UND_ERR_SOCKET) /u;
-
 /** A rule matches the JSON-RPC code, the HTTP status, or words. */
 interface Rule {
   readonly kind: FailureKind;
@@ -232,25 +215,20 @@ export function classify(thrown: unknown, source = ANY_SOURCE): Failure {
     return local;
   }
   const facts = { rpcCode, httpStatus, cause };
-  if (firstMatch(signs, timeoutSign) !== undefined) {
+  if (matchOf(timeoutSign, signs) !== undefined) {
     // It has used up the request's time.
     return { kind: "timeout", ...facts };
   }
-  if (firstMatch(signs, compressedSign) !== undefined) {
-    const problem =
-      "the answer is compressed, though no compression was requested";
-    return { kind: "unreadable", problem, ...facts };
-  }
-  if (firstMatch(signs, unreadableSign) !== undefined) {
-    const text = redactor.quote(refusedText(thrown) ?? "");
+  if (matchOf(unreadableSign, signs) !== undefined) {
+    const text = redactor.quote(refusedText(thrown));
     const problem = /^[[{]/u.test(text)
       ? `the answer was ${text}`
-      : "the answer is not JSON; the URL may lead or redirect to a web page";
+      : "the answer is not JSON; the URL may lead or redirect to a web page, or the answer is compressed";
     return { kind: "unreadable", retry: "transient", problem, ...facts };
   }
   const remedy = `Check that the node runs, and host, port and key in ${settingOf(network, "url")}.`;
   for (const [sign, text, ownRemedy = remedy] of connectionSigns) {
-    const match = firstMatch(signs, sign);
+    const match = matchOf(sign, signs);
     if (match !== undefined && httpStatus === undefined) {
       const problem = text
         .replace("{host}", redactor.hide(hostOf(links)))
@@ -265,31 +243,32 @@ export function classify(thrown: unknown, source = ANY_SOURCE): Failure {
     const problem = quoteForeignText(revert.text);
     return { kind: "reverted", revert, problem, ...facts };
   }
-  const isUncoded = links.every(
-    (link) =>
-      typeof link["code"] !== "number" &&
-      !Object.hasOwn(link, "_isProviderError"),
-  );
+  const isUncoded =
+    httpStatus === undefined &&
+    links.every(
+      (link) =>
+        typeof link["code"] !== "number" &&
+        !Object.hasOwn(link, "_isProviderError"),
+    );
   // Hardhat gives each error of a node a code.
-  if (
-    isBehindHardhat &&
-    isUncoded &&
-    links[0] === cause &&
-    httpStatus === undefined
-  ) {
+  if (isBehindHardhat && isUncoded && links[0] === cause) {
     return { kind: "local", error: toHardhatError(thrown, redactor) };
   }
   const words = messageOf(cause);
-  const { kind, retry } = findRule(
-    rpcCode,
-    rpcCode === undefined || isOfGateway ? httpStatus : statusInCode(rpcCode),
-    words,
-  );
-  const limit =
+  const begin = words.slice(0, MAX_FOREIGN_TEXT);
+  const status =
+    rpcCode === undefined || isOfGateway ? httpStatus : statusInCode(rpcCode);
+  const { kind, retry }: Pick<Rule, "kind" | "retry"> = rules.find(
+    (rule) =>
+      rule.codes?.includes(rpcCode) === true ||
+      rule.status?.test(String(status)) === true ||
+      rule.words.test(begin),
+  ) ?? { kind: "refused" };
+  const shortest =
     httpStatus === 429 ? SHORTEST_WAIT_AFTER_429_MS : SHORTEST_WAIT_MS;
   const retryAfterMs = Math.max(
     retryAfterOf(links),
-    retry === "rateLimited" ? limit : 0,
+    retry === "rateLimited" ? shortest : 0,
   );
   if (httpStatus === undefined || isOfNode) {
     const problem = redactor.quote(words);
@@ -300,12 +279,16 @@ export function classify(thrown: unknown, source = ANY_SOURCE): Failure {
   return { kind, retry, retryAfterMs, problem, remedy, ...facts };
 }
 
-/** Makes the error of a failed request. @param attempts If there was more than one. */
+/**
+ * Makes the error of a failed request.
+ *
+ * @param count Of the attempts, if there was more than one.
+ */
 export function toError(
   failure: Failure,
   method: string,
   { network }: Source,
-  attempts?: AttemptCount,
+  count?: { readonly attempts: number; readonly seconds: number },
 ): VaultError {
   const { kind, problem = "", remedy, rpcCode, httpStatus, cause } = failure;
   const details = {
@@ -314,7 +297,7 @@ export function toError(
     kind,
     ...(rpcCode !== undefined && { rpcCode }),
     ...(httpStatus !== undefined && { httpStatus }),
-    ...attempts,
+    ...count,
   };
   if (failure.error !== undefined) {
     return failure.error;
@@ -326,13 +309,11 @@ export function toError(
     // Without the cause: a proxy's page may contain the key.
     return vaultError("VAULT_RPC_INVALID_RESPONSE", { ...details, problem });
   }
-  return remedy === undefined
-    ? vaultError("VAULT_RPC_ERROR", { ...details, problem }, cause)
-    : vaultError(
-        "VAULT_NETWORK_UNREACHABLE",
-        { ...details, problem, remedy },
-        cause,
-      );
+  if (remedy === undefined) {
+    return vaultError("VAULT_RPC_ERROR", { ...details, problem }, cause);
+  }
+  const unreached = { ...details, problem, remedy };
+  return vaultError("VAULT_NETWORK_UNREACHABLE", unreached, cause);
 }
 
 /** Converts what a request or a connection threw. */
@@ -360,7 +341,7 @@ function findLocal(
       : local(ours);
   }
   for (const [setting, sign] of settingSigns) {
-    const { input } = firstMatch(signs, sign) ?? {};
+    const { input } = matchOf(sign, signs) ?? {};
     if (input !== undefined) {
       const problem = redactor.quote(input.slice(input.indexOf(" ") + 1));
       const where = settingOf(network, setting);
@@ -380,7 +361,7 @@ function findLocal(
     const details = { network, expected, actual };
     return local(vaultError("VAULT_WRONG_CHAIN", details, thrown));
   }
-  return firstMatch(signs, configVariableSign) === undefined
+  return matchOf(configVariableSign, signs) === undefined
     ? undefined
     : local(toConfigVariableError(thrown, `A setting of networks.${network}`));
 }
@@ -388,39 +369,17 @@ function findLocal(
 function signOf(link: ErrorLink): string {
   const { code, name, errorCode } = link;
   // A numeric code is the node's own, and so is its message.
-  const sign = isHardhatError(link)
-    ? errorCode
-    : typeof code === "number"
-      ? name
-      : (code ?? name);
-  const message = typeof code === "number" ? "" : messageOf(link);
-  return `${typeof sign === "string" ? sign : ""} ${message}`;
+  const isOfNode = typeof code === "number";
+  const ownCode = isHardhatError(link) ? errorCode : code;
+  const sign = isOfNode ? name : (ownCode ?? name);
+  return `${typeof sign === "string" ? sign : ""} ${isOfNode ? "" : messageOf(link)}`;
 }
 
-function firstMatch(
-  signs: readonly string[],
+function matchOf(
   sign: RegExp,
+  signs: readonly string[],
 ): RegExpExecArray | undefined {
-  return (
-    signs.map((text) => sign.exec(text)).find((found) => found !== null) ??
-    undefined
-  );
-}
-
-function findRule(
-  rpcCode: number | undefined,
-  status: number | undefined,
-  words: string,
-): Pick<Rule, "kind" | "retry"> {
-  const begin = words.slice(0, MAX_FOREIGN_TEXT);
-  return (
-    rules.find(
-      (rule) =>
-        rule.codes?.includes(rpcCode) === true ||
-        rule.status?.test(String(status)) === true ||
-        rule.words.test(begin),
-    ) ?? { kind: "refused" }
-  );
+  return signs.map((text) => sign.exec(text) ?? undefined).find(Boolean);
 }
 
 /** True for a status after which the same request fails again. */
@@ -482,4 +441,237 @@ export function toHardhatError(error: unknown, redactor: Redactor): VaultError {
       : "";
   const problem = redactor.quote(`${kind}${messageOf(error)}`, readersLinks);
   return vaultError("VAULT_HARDHAT_ERROR", { source, problem }, error);
+}
+
+/** The errors of this side, outermost first. */
+function errorsIn(thrown: unknown): readonly ErrorLink[] {
+  return walk(thrown, (link) =>
+    isError(link) ? [link["cause"], link["error"], infoOf(link)] : undefined,
+  );
+}
+
+/** More than any library nests or lists. */
+const MAX_LINKS = 100;
+const MAX_LISTED = 20;
+
+/**
+ * Lists an error and what it wraps.
+ *
+ * @param inside Returns undefined for a link that does not count.
+ */
+function walk(
+  error: unknown,
+  inside: (link: ErrorLink) => readonly unknown[] | undefined,
+): readonly ErrorLink[] {
+  const found = new Set<ErrorLink>();
+  const queue: unknown[] = [error];
+  for (const next of queue) {
+    const link = asRecord(next);
+    const wrapped =
+      link === next && !found.has(link) ? inside(link) : undefined;
+    if (wrapped !== undefined && found.size < MAX_LINKS) {
+      found.add(link);
+      queue.push(...wrapped, ...listOf(link["errors"]).slice(0, MAX_LISTED));
+    }
+  }
+  return [...found];
+}
+
+/** Ethers judges an answer by itself, and keeps the node's error there. */
+function infoOf(link: ErrorLink): unknown {
+  return asRecord(link["info"])["error"];
+}
+
+/** The error that the node itself sent, also with an HTTP status; undefined if it sent none. */
+function errorOfNode(thrown: unknown, links: readonly ErrorLink[]): unknown {
+  const inBody = bodyOf(links)["error"];
+  const refused = parseRecord(refusedText(thrown))["error"];
+  return [inBody, refused, ...links.map(infoOf)]
+    .map((error) => (typeof error === "string" ? { message: error } : error))
+    .find(hasMessage);
+}
+
+/** The node's words in the body of an HTTP response; empty if there are none. */
+function wordsInBody(links: readonly ErrorLink[]): string {
+  const body = bodyOf(links);
+  return [body["error"], body].find(hasMessage)?.message ?? "";
+}
+
+function bodyOf(links: readonly ErrorLink[]): ErrorLink {
+  return parseRecord(links.map(({ body }) => body).find(Boolean));
+}
+
+function hasMessage(value: unknown): value is { readonly message: string } {
+  return typeof asRecord(value)["message"] === "string";
+}
+
+/** HTTP status of the response, if it was not 2xx. */
+function statusOf(links: readonly ErrorLink[]): number | undefined {
+  return (
+    links
+      // Into plain errors, a provider may copy what the node sent.
+      .filter((link) => Object.getPrototypeOf(link) !== Error.prototype)
+      // Undici and Hardhat name it `statusCode`, viem `status`.
+      .flatMap(({ statusCode, status }) => [statusCode, status])
+      .find(
+        (status): status is number =>
+          typeof status === "number" && status >= 100 && status < 600,
+      )
+  );
+}
+
+/** The Retry-After header in milliseconds, if it is in seconds; else 0. */
+function retryAfterOf(links: readonly ErrorLink[]): number {
+  const seconds = links
+    .map(({ headers }) => asRecord(headers)["retry-after"])
+    .find((value) => typeof value === "string" && /^\d{1,6}$/u.test(value));
+  return Number(seconds ?? 0) * 1_000;
+}
+
+/** The text of an answer that Hardhat refuses as invalid JSON-RPC; else empty. */
+function refusedText(thrown: unknown): string {
+  const error = asRecord(thrown);
+  const text = asRecord(error["messageArguments"])["response"];
+  return isHardhatError(error) && error["errorCode"] === "HHE702"
+    ? String(text)
+    : "";
+}
+
+/**
+ * True for an answer with neither a result nor an error: some nodes leave out a result
+ * that is null. Never read anything else from a refused answer: it may be the answer to
+ * a request that Hardhat sends by itself, such as the one for the chain id.
+ */
+export function isEmptyAnswer(thrown: unknown): boolean {
+  const { jsonrpc, id, result, error, ...others } = parseRecord(
+    refusedText(thrown),
+  );
+  return (
+    (jsonrpc ?? id) !== undefined &&
+    (result ?? error ?? null) === null &&
+    Object.keys(others).length === 0
+  );
+}
+
+/** Parses JSON; empty if it is something else. */
+function parseRecord(body: unknown): ErrorLink {
+  try {
+    return asRecord(typeof body === "string" ? JSON.parse(body) : body);
+  } catch {
+    return {};
+  }
+}
+
+export function messageOf(error: unknown): string {
+  const { message } = asRecord(error);
+  const text = typeof message === "string" ? message : error;
+  return typeof text === "string" && text !== "" ? text : "it gave no reason";
+}
+
+/** Hardhat's errors about the connection or a setting. */
+const ofConnection = /^HHE(?:7|28|29|30|70[2348]|717)$/u;
+
+/** True for an error that Hardhat or a plugin has marked as its own. */
+export function isMarked(error: unknown): boolean {
+  const link = asRecord(error);
+  return (
+    pluginOf(link) !== undefined ||
+    (isHardhatError(link) && !ofConnection.test(String(link["errorCode"])))
+  );
+}
+
+function isHardhatError(link: ErrorLink): boolean {
+  return hasMark(link, "_isHardhatError");
+}
+
+/** @returns The id of the plugin whose error this is. */
+function pluginOf(link: ErrorLink): string | undefined {
+  return hasMark(link, "_isHardhatPluginError")
+    ? String(link["pluginId"])
+    : undefined;
+}
+
+/** A provider may copy a node's JSON into its error, but never such a mark. */
+function hasMark(link: ErrorLink, name: string): boolean {
+  const mark = Object.getOwnPropertyDescriptor(link, name);
+  return mark?.value === true && mark.enumerable === false;
+}
+
+/** No contract returns longer revert data. */
+const MAX_REVERT_DATA = 1_000_000;
+
+/** JSON-RPC error code of a revert with data in geth and anvil. */
+const EXECUTION_REVERTED = 3;
+
+const revertWords = /\brevert|VM Exception|VM execution error/iu;
+
+/**
+ * Finds a revert in an error of this side or of the node.
+ *
+ * @param hide Hides secrets in the contract's own words.
+ */
+function findRevert(
+  error: unknown,
+  hide: (text: string) => string,
+): RevertReason | undefined {
+  const links = walk(error, ({ cause, data, error: inner, info }) => [
+    cause,
+    data,
+    inner,
+    info,
+  ]);
+  const data =
+    links
+      .flatMap((link) => [link["data"], link["result"]])
+      .map(toHexData)
+      .find((hex) => hex !== undefined) ?? "0x";
+  const texts = links.map((link) => messageOf(link).slice(0, MAX_FOREIGN_TEXT));
+  if (data === "0x") {
+    // It ends the call of a contract with any code that the node gives the error.
+    const found = texts.map(invalidOpcode).find((one) => one !== undefined);
+    if (found !== undefined) {
+      return found;
+    }
+    // The codes and words of a revert also stand for a node's low gas limit.
+    const words = [...texts, ...links.map((link) => link["data"])]
+      .filter((one) => typeof one === "string")
+      .join("\n");
+    if (/out ?of ?gas/iu.test(words) && !/\brevert/iu.test(words)) {
+      return undefined;
+    }
+  }
+  const isRevert = links.some(
+    ({ code }, index) =>
+      code === EXECUTION_REVERTED || revertWords.test(texts[index] ?? ""),
+  );
+  if (!isRevert) {
+    return undefined;
+  }
+  const reason =
+    data === "0x" ? texts.map(reasonIn).find((text) => text !== "") : undefined;
+  const hex = toHexData(reason);
+  return reason === undefined || hex !== undefined
+    ? decodeRevertReason(hex ?? data, [], hide)
+    : { kind: "string", text: hide(reason), data };
+}
+
+/** Some nodes write "Reverted 0x…". */
+function toHexData(value: unknown): string | undefined {
+  if (typeof value !== "string" || value.length > MAX_REVERT_DATA) {
+    return undefined;
+  }
+  const hex = value.replace(/^reverted\s+/iu, "");
+  return isHexString(hex, true) ? hex : undefined;
+}
+
+/**
+ * The reason of a revert in a message, in the forms of geth, besu, Hardhat and others; empty
+ * if there is none.
+ */
+function reasonIn(message: string): string {
+  const [, quoted, listed, rest = ""] =
+    /reason string '(.*)'|revert reason: \[(?:Error\((.*?)\)|[^\]]*)\]|\brevert(?:ed)?\b(?! opcode| with(?:out)? )[\s:,]*(.*)$/isu.exec(
+      message,
+    ) ?? [];
+  return (quoted ?? listed ?? rest.replace(/^\((.*)\)$/su, "$1")).trim();
 }

@@ -1,19 +1,11 @@
 import { Buffer } from "node:buffer";
 
 import { panicErrorCodeToMessage } from "@nomicfoundation/hardhat-utils/panic-errors";
-import {
-  AbiCoder,
-  ErrorFragment,
-  ParamType,
-  dataSlice,
-  isHexString,
-} from "ethers";
+import { AbiCoder, ErrorFragment, ParamType, dataSlice } from "ethers";
 
 import { IMockErrors__factory } from "../bindings/factories/IMockErrors__factory.js";
 import { guardErrors } from "../guard/errors.js";
-import { MAX_FOREIGN_TEXT } from "../escape.js";
 import { toJsonValue } from "../json.js";
-import { everythingIn, messageOf } from "./thrown.js";
 
 export interface RevertReason {
   readonly kind:
@@ -165,78 +157,4 @@ export function invalidOpcode(message: string): RevertReason | undefined {
   return INVALID_OPCODE.test(message)
     ? { kind: "invalid-opcode", text, data: "0x" }
     : undefined;
-}
-
-/** No contract returns longer revert data. */
-const MAX_REVERT_DATA = 1_000_000;
-
-/** JSON-RPC error code of a revert with data in geth and anvil. */
-const EXECUTION_REVERTED = 3;
-
-const revertWords = /\brevert|VM Exception|VM execution error/iu;
-
-/**
- * Finds a revert in an error of this side or of the node.
- *
- * @param hide Hides secrets in the contract's own words.
- */
-export function findRevert(
-  error: unknown,
-  hide: (text: string) => string,
-): RevertReason | undefined {
-  const links = everythingIn(error);
-  const data =
-    links
-      .flatMap((link) => [link["data"], link["result"]])
-      .map(toHexData)
-      .find((hex) => hex !== undefined) ?? "0x";
-  const texts = links.map((link) => messageOf(link).slice(0, MAX_FOREIGN_TEXT));
-  if (data === "0x") {
-    // It ends the call of a contract with any code that the node gives the error.
-    const found = texts.map(invalidOpcode).find((one) => one !== undefined);
-    if (found !== undefined) {
-      return found;
-    }
-    // The codes and words of a revert also stand for a node's low gas limit.
-    const words = [...texts, ...links.map((link) => link["data"])]
-      .filter((one) => typeof one === "string")
-      .join("\n");
-    if (/out ?of ?gas/iu.test(words) && !/\brevert/iu.test(words)) {
-      return undefined;
-    }
-  }
-  const isRevert = links.some(
-    ({ code }, index) =>
-      code === EXECUTION_REVERTED || revertWords.test(texts[index] ?? ""),
-  );
-  if (!isRevert) {
-    return undefined;
-  }
-  const reason =
-    data === "0x" ? texts.map(reasonIn).find((text) => text !== "") : undefined;
-  const hex = toHexData(reason);
-  return reason === undefined || hex !== undefined
-    ? decodeRevertReason(hex ?? data, [], hide)
-    : { kind: "string", text: hide(reason), data };
-}
-
-/** Some nodes write "Reverted 0x…". */
-function toHexData(value: unknown): string | undefined {
-  if (typeof value !== "string" || value.length > MAX_REVERT_DATA) {
-    return undefined;
-  }
-  const hex = value.replace(/^reverted\s+/iu, "");
-  return isHexString(hex, true) ? hex : undefined;
-}
-
-/**
- * The reason of a revert in a message, in the forms of geth, besu, Hardhat and others; empty
- * if there is none.
- */
-function reasonIn(message: string): string {
-  const [, quoted, listed, rest = ""] =
-    /reason string '(.*)'|revert reason: \[(?:Error\((.*?)\)|[^\]]*)\]|\brevert(?:ed)?\b(?! opcode| with(?:out)? )[\s:,]*(.*)$/isu.exec(
-      message,
-    ) ?? [];
-  return (quoted ?? listed ?? rest.replace(/^\((.*)\)$/su, "$1")).trim();
 }

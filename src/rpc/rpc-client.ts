@@ -14,7 +14,7 @@ import { usualRetries, waitAfter } from "./retry.js";
 import type { RetryEvent, RetryPolicy } from "./retry.js";
 import type { RevertReason } from "./revert-reason.js";
 import { firstAborted, isAbortOf, orAbort, pause } from "./signals.js";
-import { isEmptyAnswer } from "./thrown.js";
+import { isEmptyAnswer } from "./errors.js";
 
 export interface Reverted {
   readonly reverted: RevertReason;
