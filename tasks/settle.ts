@@ -107,7 +107,7 @@ export async function settle(
       tell();
     }
   };
-  const { block, chainId, settlement, refusal, openReason } = await settleAll(
+  const { block, chainId, settlement, refusal, isFinal } = await settleAll(
     vault,
     {
       ...options,
@@ -165,8 +165,9 @@ export async function settle(
       ? messageForCommandLine(refusal, typed)
       : isStep
         ? `This step was mined in block ${settlement.blockNumber}, and the round is still open, as --partial allows. The next run sends the next step.`
-        : (openReason ?? settlement.reason);
-  const isOpen = reason !== null && reason === openReason;
+        : settlement.reason;
+  // In process there is no journal to resume from.
+  const isOpen = !isFinal && vault.connection.networkConfig.type === "http";
   const where = { network, chainId };
   const envelope = block === undefined ? undefined : { ...where, block };
   return {

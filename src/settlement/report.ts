@@ -55,65 +55,43 @@ type Found = KnownValues & Omit<SettlementResult, "chainId" | "settlement">;
  */
 export async function report(
   vault: VaultHost,
-  { entry, preview, outcome, hashes }: Ended,
+  ended: Ended,
   timeout: number,
 ): Promise<SettlementResult> {
-  const [{ chainId }] = entry.transactions;
+  const { entry, outcome, hashes } = ended;
   const describe = async (): Promise<Found> =>
     outcome.kind === "mined"
-      ? await describeMined(
-          vault.withOptions({ timeout }),
-          entry,
-          outcome,
-          preview,
-        )
-      : describeUnmined(vault, outcome);
-  const { isFinal, block, refusal, openReason, ...found } =
-    await describe().catch((error: unknown): Found => {
-      const reason = VaultError.isVaultError(error)
-        ? error.message
-        : String(error);
-      const { hash } = newestOf(entry);
-      return { status: "unconfirmed", reason, hash, isFinal: false };
-    });
+      ? await describeMined(vault.withOptions({ timeout }), ended, outcome)
+      : {
+          ...("receipt" in outcome && outcome.receipt),
+          ...outcome,
+          isFinal: outcome.kind !== "undecided",
+          refusal: "error" in outcome ? outcome.error : undefined,
+        };
+  const { isFinal, block, refusal, ...found } = await describe().catch(
+    (error: unknown): Found => ({
+      status: "unconfirmed",
+      reason: VaultError.isVaultError(error) ? error.message : String(error),
+      hash: newestOf(entry).hash,
+      isFinal: false,
+    }),
+  );
   const all = outcome.kind === "stopped" ? [] : [...hashes, found.hash ?? []];
   const settlement = toSettlement(
     { ...found, hashes: [...new Set(all.flat())] },
-    { ...entry, preview },
+    { ...entry, ...ended },
   );
-  return { settlement, chainId, block, isFinal, refusal, openReason };
-}
-
-function describeUnmined(
-  { connection }: VaultHost,
-  outcome: Exclude<Outcome, Mined>,
-): Found {
-  if (outcome.kind === "stopped") {
-    return { ...outcome, isFinal: true, refusal: outcome.error };
-  }
-  const { reason } = outcome;
-  const found = { ...outcome.receipt, ...outcome };
-  const isFinal = outcome.kind === "dropped";
-  // In process there is no journal to resume from.
-  if (isFinal || connection.networkConfig.type !== "http") {
-    return { ...found, isFinal };
-  }
-  return {
-    ...found,
-    isFinal,
-    openReason: reason,
-    reason: `${reason} settleAll({ resume: true }) takes it up again.`,
-  };
+  const [{ chainId }] = entry.transactions;
+  return { settlement, chainId, block, isFinal, refusal };
 }
 
 async function describeMined(
   vault: VaultHost,
-  entry: JournalEntry,
+  { entry, preview }: Ended,
   mined: Mined,
-  preview: Simulation | null,
 ): Promise<Found> {
   const { receipt, transaction, hash } = mined;
-  const { blockNumber, succeeded } = receipt;
+  const { blockNumber } = receipt;
   if (transaction.kind === "cancellation") {
     const { from, nonce } = transaction;
     const reason = `The cancellation of ${from} used nonce ${nonce} in block ${blockNumber}, so the settlement can never be mined.`;
@@ -121,38 +99,34 @@ async function describeMined(
   }
   // The receipt proves that a node behind this provider has that block.
   vault.rpc.node.blocks.note(blockNumber);
-  const around = await readAround(
-    vault,
-    entry.round,
-    receipt,
-    preview !== null,
-  );
-  if (around.after === undefined && (await isGone(vault, receipt))) {
+  const { round } = entry;
+  const around = await readAround(vault, round, receipt, preview !== null);
+  const { after, block, readings } = around;
+  if (after === undefined && (await isGone(vault, receipt))) {
     // A node may promise a block that never comes.
     const reason = `The node showed it in block ${blockNumber}, but has neither that block nor the receipt any more: it may still be mined.`;
     return { status: "unconfirmed", hash, reason, isFinal: false };
   }
   const route = routeOf(entry, transaction);
-  const { after, block, readings } = around;
   const effect =
-    succeeded === false
-      ? await whyReverted(vault, entry.round, route, mined, after)
-      : describeEffect(entry.round, route, receipt, around);
+    receipt.succeeded === false
+      ? await whyReverted(vault, round, route, mined, after)
+      : describeEffect(round, route, blockNumber, around);
   const stays = await whatStays(vault, route, receipt);
-  const reason = [effect.reason ?? [], stays?.reason ?? []].flat().join(" ");
-  const differences =
-    preview === null || readings === undefined
-      ? null
-      : findDifferences(preview, receipt, readings);
   return {
     ...receipt,
     isFinal: true,
     ...effect,
-    ...stays,
-    ...(reason !== "" && { reason }),
+    ...(stays !== undefined && {
+      code: stays.code,
+      reason: [effect.reason ?? [], stays.reason].flat().join(" "),
+    }),
     after,
     block,
-    differences,
+    differences:
+      preview === null || readings === undefined
+        ? null
+        : findDifferences(preview, receipt, readings),
   };
 }
 
@@ -182,7 +156,7 @@ interface Around {
   /** In the block before that of the transaction. */
   readonly before?: VaultRound | undefined;
   /** In the block of the transaction. */
-  readonly after?: VaultRound;
+  readonly after?: VaultRound | undefined;
   readonly block?: BlockInfo;
   /** All readings of that block. */
   readonly readings?: VaultSnapshot | undefined;
@@ -209,39 +183,32 @@ async function readAround(
       .pinnedTo(at)
       .getLatestRoundInfo({ blockTag: at.number })
       .catch(unlessGone);
-  const readingsAt = async (at: PinnedBlock) =>
-    await vault
-      .pinnedTo(at)
-      .snapshot({ blockTag: at.number })
-      .catch(unlessGone);
   const read = async (): Promise<Around> => {
     const { block, parent } = await getWithParent(vault.rpc, pin);
-    const [before, after, readings] = await readOnBranch(
-      vault.rpc,
-      pin,
-      async () => {
-        const all = wantsReadings ? await readingsAt(block) : undefined;
-        const round = isFailedReading(all?.round) ? undefined : all?.round;
-        return [
-          await roundAt(parent),
-          round ?? (await roundAt(block)),
-          all,
-        ] as const;
-      },
-    );
-    if (after !== undefined) {
-      const { timestamp } = block;
-      return { before, after, block: { number, timestamp }, readings };
+    const { timestamp } = block;
+    const found = await readOnBranch(vault.rpc, pin, async () => {
+      const snapshot = async () =>
+        await vault.pinnedTo(block).snapshot({ blockTag: number });
+      const readings = wantsReadings
+        ? await snapshot().catch(unlessGone)
+        : undefined;
+      const round = isFailedReading(readings?.round)
+        ? undefined
+        : readings?.round;
+      const before = await roundAt(parent);
+      return { before, readings, after: round ?? (await roundAt(block)) };
+    });
+    if (found.after !== undefined) {
+      return { ...found, block: { number, timestamp } };
     }
     const newest = await vault.block();
-    const round = await vault.getLatestRoundInfo();
+    const after = await vault.getLatestRoundInfo();
     await vault.pinnedTo(pin).requirePin();
-    if (newest.number < number) {
-      return {};
-    }
-    return isSameRound(round, intended)
-      ? { before, after: round }
-      : { isPast: true };
+    return newest.number < number
+      ? {}
+      : isSameRound(after, intended)
+        ? { before: found.before, after }
+        : { isPast: true };
   };
   // The node has another branch, or no answer.
   return await read().catch(fallbackTo<Around>({}));
@@ -262,23 +229,16 @@ const NO_STATE =
 function describeEffect(
   intended: VaultRound,
   { guard }: SettlementRoute,
-  { blockNumber, succeeded }: Receipt,
+  block: number,
   { before, after, isPast = false }: Around,
 ): Pick<Found, "isFinal" | "reason" | "status"> {
-  const end = (
-    status: Found["status"],
-    what: string,
-    isFinal = true,
-  ): Pick<Found, "isFinal" | "reason" | "status"> => {
-    const how =
-      succeeded === undefined
-        ? "and the node does not show if it reverted;"
-        : "without a revert, but";
-    const reason = `It was mined in block ${blockNumber} ${how} ${what}`;
-    return { status, reason, isFinal };
+  const settled = { status: "settled", isFinal: true } as const;
+  const notKnown = (what: string, isFinal: boolean) => {
+    const reason = `It was mined in block ${block}, but ${what}`;
+    return { status: "unconfirmed", reason, isFinal } as const;
   };
   if (after === undefined) {
-    return end("unconfirmed", isPast ? NO_STATE : UNREAD, isPast);
+    return notKnown(isPast ? NO_STATE : UNREAD, isPast);
   }
   const fate = fateOf(intended, after);
   const isSettled = fate === "settled" || fate === "followed";
@@ -286,44 +246,39 @@ function describeEffect(
     before === undefined ? undefined : fateOf(intended, before) === "open";
   if (guard?.mustSettle === true) {
     return isSettled && wasOpen !== false
-      ? { status: "settled", isFinal: true }
-      : end("unconfirmed", CONTRADICTED, false);
+      ? settled
+      : notKnown(CONTRADICTED, false);
   }
   const round = describeRound(intended);
   const latest = `${describeRound(after)}, settled: ${after.settled ? "yes" : "no"}`;
   if (!isSettled) {
-    const what = `${round} is not settled by it. The latest in that block is ${latest}.`;
-    return end("not-settled", what);
+    const reason = `It was mined in block ${block} without a revert, but ${round} is not settled by it. The latest in that block is ${latest}.`;
+    return { status: "not-settled", reason, isFinal: true };
   }
   if (wasOpen === true) {
-    return { status: "settled", isFinal: true };
+    return settled;
   }
   if (before === undefined) {
+    const reason = `The round is settled at the end of block ${block}, but the node no longer has the state of the block before: whose settlement it is is not known.`;
     return fate === "settled"
-      ? {
-          status: "settled",
-          reason: `The round is settled at the end of block ${blockNumber}, but the node no longer has the state of the block before: whose settlement it is is not known.`,
-          isFinal: true,
-        }
-      : end("unconfirmed", NO_STATE);
+      ? { ...settled, reason }
+      : notKnown(NO_STATE, true);
   }
-  if (fate === "settled" || isUnchanged(before, after)) {
-    const reason = `The round was settled by somebody else before block ${blockNumber}, in which this transaction was mined. It settled nothing.`;
-    return { status: "nothing-to-do", reason, isFinal: true };
-  }
-  return {
-    status: "not-settled",
-    reason: `MISMATCH: it was meant for ${round}, but in block ${blockNumber} the vault is in another one, ${latest}. Look at that block: the round may have changed just before this transaction, which then settled the other one.`,
-    isFinal: true,
-  };
-}
-
-function isUnchanged(before: VaultRound, after: VaultRound): boolean {
-  return (
+  const isUnchanged =
     isSameRound(before, after) &&
     before.settled === after.settled &&
-    before.settledAmount === after.settledAmount
-  );
+    before.settledAmount === after.settledAmount;
+  return fate === "settled" || isUnchanged
+    ? {
+        status: "nothing-to-do",
+        reason: `The round was settled by somebody else before block ${block}, in which this transaction was mined. It settled nothing.`,
+        isFinal: true,
+      }
+    : {
+        status: "not-settled",
+        reason: `MISMATCH: it was meant for ${round}, but in block ${block} the vault is in another one, ${latest}. Look at that block: the round may have changed just before this transaction, which then settled the other one.`,
+        isFinal: true,
+      };
 }
 
 /**
@@ -339,6 +294,7 @@ async function whyReverted(
 ): Promise<KnownValues> {
   const { gas } = transaction;
   const { blockNumber, gasUsed } = receipt;
+  const status = "reverted";
   const isUsedUp = usesAllGas({ gasUsed, gasGiven: gas });
   const ask = async () => {
     const most = isUsedUp
@@ -350,38 +306,34 @@ async function whyReverted(
   // The outcome is known even without a reason.
   const asked = await ask().catch(fallbackTo(undefined));
   const reverted = asked?.reverted;
-  const hasReason =
-    reverted !== undefined && innerReason(reverted, route).kind !== "none";
-  if (isUsedUp && !hasReason) {
+  const inner =
+    reverted === undefined ? reverted : innerReason(reverted, route);
+  if (isUsedUp && (inner === undefined || inner.kind === "none")) {
     const remedy =
       "Give it more (gas, or gasMultiplier, of the network's configuration).";
     const isCertain = asked !== undefined;
     const limit = { gas, limit: "it was given", remedy };
-    const why = outOfGas(vault.networkName, isCertain, limit);
-    return { status: "reverted", ...why };
+    return { status, ...outOfGas(vault.networkName, isCertain, limit) };
   }
   if (reverted === undefined) {
     const reason = "the reason could not be found out";
-    return { status: "reverted", code: "VAULT_CALL_REVERTED", reason };
+    return { status, code: "VAULT_CALL_REVERTED", reason };
   }
   const { code, reason } = await explainRefusal(vault, reverted, route);
+  const isFollowed =
+    after !== undefined && fateOf(intended, after) === "followed";
   // The guard found the round settled, or the next one in its place.
-  const isLate =
-    code === null ||
-    (code === "VAULT_ROUND_CHANGED" &&
-      after !== undefined &&
-      fateOf(intended, after) === "followed");
-  if (isLate) {
+  if (code === null || (code === "VAULT_ROUND_CHANGED" && isFollowed)) {
     return {
       status: "nothing-to-do",
       reason: `The transaction was mined in block ${blockNumber} and refused by the guard: somebody else had settled the round.`,
     };
   }
-  const what =
+  const by =
     code === "VAULT_WOULD_NOT_SETTLE"
-      ? `The guard reverted it, so nothing changed. ${reason}`
-      : reason;
-  return { status: "reverted", code, reason: withoutSent(what) };
+      ? "The guard reverted it, so nothing changed. "
+      : "";
+  return { status, code, reason: withoutSent(`${by}${reason}`) };
 }
 
 /** What an error says that stops a settlement before it is sent, of one that was sent. */

@@ -19,8 +19,6 @@ export interface SettlementResult {
   /** False if a later check can find more. */
   readonly isFinal: boolean;
   readonly refusal?: VaultError | undefined;
-  /** Reason of a settlement to resume, without the advice for JavaScript. */
-  readonly openReason?: string | undefined;
 }
 
 /** What is known of a settlement before it is sent; each value only from its step on. */

@@ -479,18 +479,10 @@ describe("the report of a settlement", () => {
     expect(settlement).to.include({ status: "unconfirmed", hash: HASH });
   });
 
-  it("says how to resume one that is open, and keeps the reason for the task", async () => {
-    const found = await reportOf(undecided);
-    expect(found).to.include({ isFinal: false, openReason: "Still." });
-    expect(found.settlement.reason).to.equal(
-      "Still. settleAll({ resume: true }) takes it up again.",
-    );
-  });
-
-  it("has the block of one that is open, and no advice to resume, in process", async () => {
+  it("has the block of one that is open", async () => {
     mine({ title: "", is: "unconfirmed" });
     const outcome = { ...undecided, receipt: await receiptOf() };
-    const found = await reportOf(outcome, hostOf("edr-simulated"));
+    const found = await reportOf(outcome);
     expect(found.isFinal).to.equal(false);
     expect(found.settlement).to.include({
       reason: "Still.",
