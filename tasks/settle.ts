@@ -30,7 +30,7 @@ import {
 } from "../src/settlement/next-run.js";
 import { settleTask } from "./definitions.js";
 import type { TaskValues } from "./definitions.js";
-import { messageForCommandLine, repeatFlags } from "./error-texts.js";
+import { messageForCommandLine, pageOf, repeatFlags } from "./error-texts.js";
 import { withVault } from "./open-vault.js";
 import {
   code,
@@ -418,6 +418,11 @@ export function settlementBlocks(
       ? []
       : [roundChanges(before, after, context)]),
     ...comparisonBlocks(settlement, context),
+    notes(
+      problem !== null &&
+        problem !== "VAULT_NOT_CONFIRMED" &&
+        toned("dim", pageOf(problem)),
+    ),
   ];
 }
 

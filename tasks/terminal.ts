@@ -59,6 +59,7 @@ export async function withTerminal<T>(
     text,
     next,
   ) => {
+    line.end();
     if (!canAsk) {
       throw vaultError("VAULT_HARDHAT_ERROR", {
         source: "A plugin",
@@ -66,16 +67,13 @@ export async function withTerminal<T>(
       });
     }
     const ask = async (): Promise<string> => await next(context, from, text);
-    return await line.aside(
-      from === PLUGIN ? async () => await askNow(ask) : ask,
-    );
+    return from === PLUGIN ? await askNow(ask) : await ask();
   };
   // Also of others, for example for the password of a keystore.
   const questions: Partial<UserInterruptionHooks> = {
     displayMessage: async (context, from, text, next) => {
-      await line.aside(async () => {
-        await next(context, from, text);
-      });
+      line.end();
+      await next(context, from, text);
     },
     requestInput: answer,
     requestSecretInput: answer,
@@ -140,12 +138,11 @@ function endOnSignals(): void {
   }
 }
 
-/** The line that shows what a task waits for, and for how long. */
+/** The line that shows what a task waits for, and after a second for how long. */
 class ProgressLine {
   #doing = "";
   #since = 0;
   #isShown = false;
-  #isAside = false;
   #timer: NodeJS.Timeout | undefined;
 
   public show(doing: string): void {
@@ -163,9 +160,6 @@ class ProgressLine {
   }
 
   #draw(): void {
-    if (this.#isAside) {
-      return;
-    }
     const { stderr } = process;
     const seconds = Math.round((performance.now() - this.#since) / 1_000);
     const waited = seconds === 0 ? "" : ` ${seconds} s`;
@@ -186,18 +180,11 @@ class ProgressLine {
     }
   }
 
-  /** Erases the line while somebody else uses the terminal. */
-  public async aside<T>(work: () => Promise<T>): Promise<T> {
-    this.hide();
-    this.#isAside = true;
-    return await work().finally(() => {
-      this.#isAside = false;
-    });
-  }
-
+  /** Erases the line until it is shown again, as while somebody else asks. */
   public end(): void {
     this.hide();
     clearInterval(this.#timer);
+    this.#timer = undefined;
   }
 }
 

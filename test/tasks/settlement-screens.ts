@@ -194,7 +194,7 @@ describe("the screen after a settlement", () => {
     });
   }
 
-  it("settle --assert ends with Settlement needed, without a transaction", () => {
+  it("settle --assert ends with Settlement needed, without a transaction, and the page of its code", () => {
     const needed: Partial<Settlement> = {
       ...{ status: "refused", code: "VAULT_SETTLEMENT_NEEDED", hash: null },
       ...{ blockNumber: null, gasUsed: null },
@@ -202,6 +202,8 @@ describe("the screen after a settlement", () => {
     expect(ended(needed)).to.deep.equal([
       "Settlement · live (chain 5), block 12, 2023-11-14T22:13:20Z",
       "Outcome · <warn>Settlement needed</>",
+      "",
+      "https://hardhat-vault.github.io/hardhat-vault/documents/Error_codes.html#vault_settlement_needed",
     ]);
   });
 

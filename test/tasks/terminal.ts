@@ -107,7 +107,7 @@ describe("the terminal of a task", () => {
     });
   }
 
-  it("after a second the line shows for how long, cut to the width, also if it is shown again, and comes back after output and a question", async () => {
+  it("after a second the line shows for how long, cut to the width, also if it is shown again, and comes back after output", async () => {
     await afterLine(async ({ err, progress }, latest) => {
       let shown = "";
       let again = (): void => {
@@ -123,9 +123,6 @@ describe("the terminal of a task", () => {
       await shows(/⌫Waiting for l[^⌫]*? [1-9]\d* s/u);
       again = () => undefined;
       await err.write("told\n");
-      await shows(/told\nWaiting for l[^⌫]*? [1-9]\d* s/u);
-      shown = "";
-      await interrupt("displayMessage");
       await shows(/told\nWaiting for l[^⌫]*? [1-9]\d* s/u);
     }, 18);
   });
