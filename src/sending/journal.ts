@@ -330,7 +330,7 @@ export class Journal {
     // A process that was killed before it wrote anything has sent nothing. One that runs
     // may be about to write.
     if (size === 0 && Date.now() - mtimeMs > EMPTY_MS) {
-      await this.#remove();
+      await this.#remove(file);
       return undefined;
     }
     const invalid = (problem: string, cause?: unknown): VaultError => {
@@ -368,9 +368,9 @@ export class Journal {
     }
   }
 
-  async #remove(): Promise<void> {
+  async #remove(file = this.file): Promise<void> {
     if (this.isKept) {
-      await rm(this.#path(this.file), { force: true }).catch(this.#notWritten);
+      await rm(this.#path(file), { force: true }).catch(this.#notWritten);
     }
   }
 

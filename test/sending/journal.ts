@@ -261,6 +261,19 @@ describe("the journal of settleAll", () => {
     });
   }
 
+  it("stays if the finished one is empty", async () => {
+    await keeper.interrupt();
+    const before = await text();
+    await keeper.writeJournal("", ".finished");
+    await utimes(keeper.journalFile(".finished"), 1, 1);
+    expect(await keeper.settle()).to.include({
+      code: "VAULT_SETTLEMENT_UNFINISHED",
+    });
+    const journal = new Journal(keeper.projectRoot, journalSubject);
+    expect(await journal.readFinished()).to.equal(undefined);
+    expect(await text()).to.equal(before);
+  });
+
   it("that is gone once it was written sends nothing: VAULT_JOURNAL_NOT_WRITTEN", async () => {
     class TakenAway extends Journal {
       public override async read(): Promise<undefined> {
