@@ -79,19 +79,17 @@ export function failed(name: string, thrown: unknown): Check {
   return { name, ...findingOf(thrown) };
 }
 
-/** An examination that fails is a warning. */
+/** @param status That of an examination that throws. */
 async function check(
   name: string,
-  examination: Promise<Finding>,
+  examination: Finding | Promise<Finding>,
+  status: Check["status"] = "warn",
 ): Promise<Check> {
-  const found = await examination.catch((error: unknown) =>
-    findingOf(error, "warn"),
+  const found = await Promise.resolve(examination).catch((error: unknown) =>
+    findingOf(error, status),
   );
   return { name, ...found };
 }
-
-/** Seconds that a block may be ahead of this machine's clock. */
-const MAX_AHEAD = 300;
 
 /** Checks what needs no account: the node, the contracts and the journal. */
 export async function examineVault(
@@ -99,16 +97,18 @@ export async function examineVault(
   { chainId, block }: { chainId: number; block: BlockInfo },
   now: number = Date.now(),
 ): Promise<readonly Check[]> {
-  // Its clock and its chain id need no check.
   const isDevelopment = await isDevelopmentNode(vault.rpc);
+  // The clock of a development node is that of its tests.
+  const limit = isDevelopment ? undefined : maxHeadAge(vault);
+  const located = await vault.addressOf("vault").catch(failedReading);
   return [
-    { name: "network", ...examineChainId(vault, chainId, isDevelopment) },
-    {
-      name: "head",
-      ...examineHead(block, isDevelopment ? undefined : maxHeadAge(vault), now),
-    },
+    await check("network", examineChainId(vault, chainId, isDevelopment)),
+    await check("head", examineHead(block, limit, now)),
     ...(await examineContracts(vault, block.number)),
-    ...(await examineJournal(vault)),
+    // Another check names a missing address.
+    ...("error" in located
+      ? []
+      : [await check("journal", examineJournal(vault), "fail")]),
   ];
 }
 
@@ -144,15 +144,12 @@ function examineHead(
 ): Finding {
   const age = Math.round(now / 1_000) - timestamp;
   const detail = `block ${number}, ${Math.abs(age)} s ${age < 0 ? "ahead of this machine's clock" : "old"}`;
-  if (limit !== undefined && age > limit) {
-    return fail(
-      `${detail}; maxHeadAge is ${limit} s`,
-      "Check that the node is synchronised, and this machine's clock.",
-    );
-  }
-  return limit !== undefined && -age > MAX_AHEAD
-    ? warn(detail, "Set this machine's clock.")
-    : ok(detail);
+  return limit === undefined || Math.abs(age) <= limit
+    ? ok(detail)
+    : (age < 0 ? warn : fail)(
+        `${detail}; maxHeadAge is ${limit} s`,
+        "Check that the node is synchronised, and this machine's clock.",
+      );
 }
 
 /** Checks that every contract can be read; those without an address are one check. */
@@ -232,27 +229,17 @@ function examineContract(
 }
 
 /** Warns of a settlement that is under way. */
-async function examineJournal(vault: VaultHost): Promise<readonly Check[]> {
-  const name = "journal";
+async function examineJournal(vault: VaultHost): Promise<Finding> {
   const { networkName, instanceName } = vault;
-  const open = await findUnfinished(vault).catch(failedReading);
-  if (open !== null && "error" in open) {
-    // Another check names a missing address.
-    return isNotConfigured(open.error) ? [] : [failed(name, open.error)];
-  }
+  const open = await findUnfinished(vault);
   const instance =
     instanceName === undefined ? "" : ` --instance ${instanceName}`;
-  return [
-    {
-      name,
-      ...(open === null
-        ? ok("no settlement is under way")
-        : warn(
-            `a settlement is under way: ${describeUnfinished(open)}`,
-            `Finish it: \`npx hardhat vault settle --resume --network ${networkName}${instance}\`.`,
-          )),
-    },
-  ];
+  return open === null
+    ? ok("no settlement is under way")
+    : warn(
+        `a settlement is under way: ${describeUnfinished(open)}`,
+        `Finish it: \`npx hardhat vault settle --resume --network ${networkName}${instance}\`.`,
+      );
 }
 
 export const signingKinds = {

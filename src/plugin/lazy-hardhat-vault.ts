@@ -101,7 +101,7 @@ function lazyVault(
   const orders = async function* (...args: readonly [OrdersOptions?]) {
     yield* (await open()).orders(...args);
   } as HardhatVault["orders"];
-  const lazy: LazyHardhatVault = {
+  const lazy: Omit<LazyHardhatVault, "contracts" | "addresses"> = {
     // each takes and returns what the method of its name does
     ...(Object.fromEntries(names.map((name) => [name, forward(name)])) as Pick<
       HardhatVault,
@@ -123,24 +123,15 @@ function lazyVault(
     async *rounds(...args) {
       yield* (await open()).rounds(...args);
     },
-    contracts: lazyPromise(async () => (await open()).contracts),
-    addresses: lazyPromise(async () => await (await open()).addresses),
   };
-  return Object.defineProperty(lazy, inspect.custom, {
-    // As a HardhatVault, and without opening it.
-    value: () => `HardhatVault ${inspect(shown, { breakLength: Infinity })}`,
+  // Not enumerable: to copy, compare or print the vault must not open its connection.
+  const whole = Object.defineProperties(lazy, {
+    contracts: { get: async () => (await open()).contracts },
+    addresses: { get: async () => await (await open()).addresses },
+    [inspect.custom]: {
+      value: () => `HardhatVault ${inspect(shown, { breakLength: Infinity })}`,
+    },
   });
-}
-
-/**
- * A promise that begins with the first `await`: to copy, compare or print the vault
- * must not open its connection.
- */
-function lazyPromise<Value>(begin: () => Promise<Value>): Promise<Value> {
-  return {
-    then: async (...handlers) => await begin().then(...handlers),
-    catch: async (handler) => await begin().catch(handler),
-    finally: async (handler) => await begin().finally(handler),
-    [Symbol.toStringTag]: "Promise",
-  };
+  // it has both getters now
+  return whole as LazyHardhatVault;
 }

@@ -68,7 +68,12 @@ describe("what doctor finds out of a node", () => {
   for (const [kind, age, status, detail] of [
     ["live", 300.4, "ok", "block 5, 300 s old"],
     ["live", 300.5, "fail", "block 5, 301 s old; maxHeadAge is 300 s"],
-    ["live", -301, "warn", "block 5, 301 s ahead of this machine's clock"],
+    [
+      "live",
+      -301,
+      "warn",
+      "block 5, 301 s ahead of this machine's clock; maxHeadAge is 300 s",
+    ],
     ["development", 301, "ok", "block 5, 301 s old"],
   ] as const) {
     it(`doctor finds the latest block of a ${kind} node ${status} if it is ${age} s old`, async () => {
