@@ -97,8 +97,10 @@ async function readStates(
   target: ReadOptions,
 ): Promise<[VaultState, ...VaultState[]]> {
   const own = await readState(vault, target);
-  const { envelope, pin, time } = own;
+  const { envelope, pin } = own;
+  const { blockTag = "latest" } = target;
   const pinned = { ...target, blockTag: envelope.block.number };
+  const time = blockTag === "latest" ? own.time : undefined;
   const instances = await Promise.all(
     names.map(async (name) => {
       const instance = await vault.instance(name).withScalesOfMocks();

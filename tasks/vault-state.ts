@@ -55,8 +55,8 @@ export interface VaultState {
 /**
  * Reads a vault at one block.
  *
- * @param time Unix seconds by which a round has ended or not. Default: those of the block that
- * is read, and at the newest one, as for a settlement.
+ * @param time Unix seconds by which a round has ended or not, if the block that is named is the
+ * newest one. Default: as for a settlement at the newest block, else those of the block.
  */
 export async function readState(
   vault: VaultHost,
