@@ -93,10 +93,8 @@ export interface Chunk {
   readonly orders: Iterable<ListedOrder>;
   readonly count: number;
   readonly isEnd: boolean;
-  /** The fewest that the gas of a request allowed; undefined if it sufficed. */
-  readonly allowed: number | undefined;
-  /** Half of what the node refused; undefined if it refused nothing. */
-  readonly most: number | undefined;
+  /** The most ids that a request should have: what its gas allowed, or half of what was refused. */
+  readonly most: number;
 }
 
 interface Scan {
@@ -128,33 +126,25 @@ export class OrderReader {
    */
   public async read(ids: readonly bigint[]): Promise<Chunk> {
     const orders: Array<ListedOrder | Packed> = [];
-    let size = ids.length;
-    let allowed: number | undefined;
-    let most: number | undefined;
+    let most = Infinity;
     let isEnd = false;
     while (orders.length < ids.length) {
-      const asked = ids.slice(orders.length, orders.length + size);
+      const asked = ids.slice(orders.length, orders.length + most);
       const part = await this.#readSome(asked);
       if (part === undefined) {
         most = Math.floor(asked.length / 2);
-        size = most;
         continue;
       }
-      const { length } = part.orders;
       orders.push(...part.orders);
-      if (length < asked.length) {
-        allowed = Math.min(length, allowed ?? Infinity);
-        size = length;
-      } else {
-        size = Math.min(most ?? ids.length, 2 * size);
-      }
-      if (part.isEnd || this.#isOver(orders)) {
-        isEnd = part.isEnd;
+      isEnd = part.isEnd;
+      if (isEnd || this.#isOver(orders)) {
         break;
       }
+      if (part.orders.length < asked.length) {
+        most = part.orders.length;
+      }
     }
-    const count = orders.length;
-    return { orders: unpackAll(orders), count, isEnd, allowed, most };
+    return { orders: unpackAll(orders), count: orders.length, isEnd, most };
   }
 
   #isOver(orders: Part["orders"]): boolean {

@@ -70,7 +70,7 @@ const ordersOptions = { ...filterOptions, ...rangeOptions, ...idOptions };
 /** A range with a last id is no longer. So far behind its first id, an open one has no order. */
 const MOST_IDS = 2n ** 40n;
 const MAX_CHUNK = 1_000;
-/** More orders under way would be faster, but take more memory. */
+/** Chunks under way: more would be faster, but take more memory. */
 const CONCURRENCY = 3;
 /** The same, if each is for few orders. */
 const MOST_AT_ONCE = 16;
@@ -155,7 +155,7 @@ async function* chunksOf(
 ): AsyncGenerator<Chunk, void, undefined> {
   let taken = 0;
   const underWay: Array<Promise<Chunk>> = [];
-  let [size, most] = [chunkSize, chunkSize];
+  let size = chunkSize;
   let atOnce = isCautious ? 1 : (concurrency ?? CONCURRENCY);
   for (;;) {
     while (underWay.length < atOnce) {
@@ -173,9 +173,8 @@ async function* chunksOf(
     if (chunk === undefined) {
       return;
     }
-    most = Math.min(most, chunk.most ?? most);
-    size = Math.min(most, chunk.allowed ?? 2 * size);
-    const asMany = Math.ceil((CONCURRENCY * most) / size);
+    size = Math.min(size, chunk.most);
+    const asMany = Math.ceil((CONCURRENCY * chunkSize) / size);
     atOnce = concurrency ?? Math.min(MOST_AT_ONCE, asMany);
     yield chunk;
   }
@@ -208,13 +207,7 @@ async function* untilEnd(
   reader: OrderReader,
   first: bigint,
 ): AsyncGenerator<Part, void, undefined> {
-  /** The ids read last, if they failed. What is behind them shows what they are. */
-  const failed: FailedOrder[] = [];
-  let unknown = 0;
-  let isAnswered = false;
-  let length = 0;
   let found: Promise<string> | undefined;
-  /** Why an id fails that is far behind the end. */
   const reasonFarBehind = async (): Promise<string> => {
     const far = first + MOST_IDS;
     found ??= reader
@@ -222,26 +215,33 @@ async function* untilEnd(
       .then(reasonOf);
     return await found;
   };
-  const isUnknown = async (order: FailedOrder): Promise<boolean> =>
-    order.error.code === "VAULT_CALL_REVERTED" &&
-    // Without a reason, it may be an order that needs more gas, behind a proxy.
-    asRecord(order.error.cause)["kind"] !== "none" &&
-    reasonOf(order) === (await reasonFarBehind());
+  /** The ids read last, if they failed. What is behind them shows what they are. */
+  let failed: FailedOrder[] = [];
+  let unknown = 0;
+  let isAnswered = false;
+  let length = 0;
   for await (const chunk of chunks) {
     const orders: ListedOrder[] = [];
     let isOver = false;
     for (const order of chunk.orders) {
+      const { orderID } = order;
       unknown += 1;
       if (isFailedOrder(order)) {
         failed.push(order);
       } else {
         isAnswered = true;
-        for (const one of failed.splice(0)) {
-          if (!(await isUnknown(one))) {
-            orders.push(one);
-          }
+        if (failed.length > 0) {
+          const end = await reasonFarBehind();
+          // Without a reason, it may be an order that needs more gas, behind a proxy.
+          const isKnown = ({ cause }: VaultError): boolean =>
+            asRecord(cause)["kind"] === "none";
+          orders.push(
+            ...failed.filter(
+              (one) => isKnown(one.error) || reasonOf(one) !== end,
+            ),
+          );
+          failed = [];
         }
-        const { orderID } = order;
         if (!isEmptyOrder(order)) {
           orders.push(order);
           unknown = 0;
@@ -255,11 +255,11 @@ async function* untilEnd(
       }
     }
     const error = isOver ? endingError(failed, isAnswered) : undefined;
-    if (error === undefined && failed.length > 0 && (isOver || chunk.isEnd)) {
+    const last = failed.at(-1);
+    if (error === undefined && last && (isOver || chunk.isEnd)) {
       // Too large an order fails otherwise than an unknown id.
-      const reasons = failed.map(reasonOf);
-      const end = isOver ? reasons.at(-1) : await reasonFarBehind();
-      orders.push(...failed.filter((_, index) => reasons[index] !== end));
+      const end = isOver ? reasonOf(last) : await reasonFarBehind();
+      orders.push(...failed.filter((one) => reasonOf(one) !== end));
     }
     yield { orders, progress: { done: length, total: length } };
     if (error !== undefined) {
