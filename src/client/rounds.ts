@@ -1,6 +1,6 @@
 import { VaultError, invalidArgument } from "../errors.js";
 import type { VaultRound } from "../protocol/index.js";
-import { identityOf, isSameRound } from "../protocol/round.js";
+import { isSameRound } from "../protocol/round.js";
 import type { PinnedBlock } from "../rpc/block-id.js";
 import { getBlock } from "../rpc/blocks.js";
 import { requireSameBranch } from "../rpc/pinned-block.js";
@@ -110,13 +110,6 @@ export async function* readRounds(
   }
 }
 
-/** A block to read, and what it showed. */
-interface Mark {
-  readonly block: number;
-  seen?: RoundAt;
-  isRequested?: true;
-}
-
 /**
  * Reads the first block, the last, and both blocks of every change in between. Start
  * times never go back and a settled round stays settled. So if both ends of a stretch
@@ -131,7 +124,9 @@ async function* search(
   { concurrency = CONCURRENCY, onProgress }: RoundsOptions,
 ): AsyncGenerator<RoundAt, void, undefined> {
   const widestEmpty = Math.max(1, (last - first) / EMPTY_STRETCHES);
-  const marks: Mark[] = equalDistances(first, last).map((block) => ({ block }));
+  /** Blocks to read, and what they showed. */
+  const marks: Array<{ block: number; seen?: RoundAt; isRequested?: true }> =
+    equalDistances(first, last).map((block) => ({ block }));
   const underWay = new Set<Promise<void>>();
   let [done, total] = [0, marks.length];
 
@@ -147,7 +142,7 @@ async function* search(
         (before.round !== undefined || width <= widestEmpty))
     );
   };
-  const request = (mark: Mark): void => {
+  const request = (mark: (typeof marks)[number]): void => {
     mark.isRequested = true;
     const reading = read(mark.block).then(async (seen) => {
       done += 1;
@@ -201,64 +196,53 @@ async function* search(
 async function* joinRounds(
   points: AsyncIterable<RoundAt>,
 ): AsyncGenerator<PastRound, void, undefined> {
-  const order = new StartOrder();
   let before: RoundAt | undefined;
   let latest: (VaultRound & PastRound) | undefined;
-  let isEmpty = true;
+  /** The one that started last. */
+  let newest: VaultRound | undefined;
   for await (const point of points) {
     const { block, round } = point;
-    const stays = isSame(latest, round);
-    if (latest !== undefined && !stays) {
+    const known = isSame(latest, round) ? latest : undefined;
+    if (latest !== undefined && known === undefined) {
       yield asListed(latest);
     }
     if (round === undefined) {
       latest = undefined;
     } else {
-      const known = stays ? latest : undefined;
-      isEmpty = false;
+      const { settled } = round;
       const isOrdered =
         known === undefined
-          ? order.follows(round)
-          : known.outOfOrder === undefined && (!known.settled || round.settled);
+          ? newest === undefined || startsAfter(newest, round)
+          : known.outOfOrder === undefined && (!known.settled || settled);
       // The first block does not show when its round was settled.
       const isSettledHere =
-        round.settled && known?.settled !== true && before !== undefined;
+        settled && known?.settled !== true && before !== undefined;
       latest = {
         ...round,
         firstBlock: known?.firstBlock ?? block,
         settledBlock: known?.settledBlock ?? (isSettledHere ? block : null),
         lastBlock: block,
-        ...(isOrdered ? {} : { outOfOrder: true }),
+        ...(!isOrdered && { outOfOrder: true }),
       };
+      newest = isOrdered ? round : newest;
     }
     before = point;
   }
   if (latest !== undefined) {
     yield asListed(latest);
   }
-  if (isEmpty && before?.error !== undefined) {
+  if (newest === undefined && before?.error !== undefined) {
     // An empty list would hide a wrong address.
     throw before.error;
   }
 }
 
-/** Tells rounds that come back, or start before an earlier one. */
-class StartOrder {
-  #latestStart = -1n;
-  /** Of the rounds that started then. */
-  #identities = new Set<string>();
-
-  public follows(round: VaultRound): boolean {
-    const { startTime } = round;
-    if (startTime > this.#latestStart) {
-      this.#latestStart = startTime;
-      this.#identities = new Set([identityOf(round)]);
-      return true;
-    }
-    const isNew = !this.#identities.has(identityOf(round));
-    this.#identities.add(identityOf(round));
-    return startTime === this.#latestStart && isNew;
-  }
+/** False also for a round that comes back. */
+function startsAfter(one: VaultRound, other: VaultRound): boolean {
+  return (
+    other.startTime > one.startTime ||
+    (other.startTime === one.startTime && !isSameRound(one, other))
+  );
 }
 
 function asListed(round: VaultRound & PastRound): PastRound {

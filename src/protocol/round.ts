@@ -8,12 +8,10 @@ import type { VaultRound } from "./index.js";
  */
 export type RoundIdentity = Pick<VaultRound, "startTime" | "strikePrice">;
 
-export function identityOf(round: RoundIdentity): string {
-  return [round.startTime, round.strikePrice].join();
-}
-
 export function isSameRound(one: RoundIdentity, other: RoundIdentity): boolean {
-  return identityOf(one) === identityOf(other);
+  return (
+    one.startTime === other.startTime && one.strikePrice === other.strikePrice
+  );
 }
 
 export const NO_ROUND = "There is no round yet: its end is 0.";
