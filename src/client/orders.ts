@@ -256,7 +256,7 @@ async function* untilEnd(
     }
     const error = isOver ? endingError(failed, isAnswered) : undefined;
     const last = failed.at(-1);
-    if (error === undefined && last && (isOver || chunk.isEnd)) {
+    if (error === undefined && last !== undefined && (isOver || chunk.isEnd)) {
       // Too large an order fails otherwise than an unknown id.
       const end = isOver ? reasonOf(last) : await reasonFarBehind();
       orders.push(...failed.filter((one) => reasonOf(one) !== end));

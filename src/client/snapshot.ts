@@ -13,7 +13,6 @@ import type { EncodedCall } from "./codec.js";
 import { failedReading } from "./failed-reading.js";
 import type { FailedReading } from "./failed-reading.js";
 import { tryLens } from "./lens/lens.js";
-import type { LensAnswer, ReadCall } from "./lens/lens.js";
 import { option } from "./options.js";
 import type { OptionsOf } from "./options.js";
 import { LOOK_UP, readCall, readOptions } from "./reader.js";
@@ -48,30 +47,33 @@ export async function takePinnedSnapshot(
   vault: VaultReader,
   options: SnapshotOptions,
 ): Promise<{ readonly snapshot: VaultSnapshot; readonly pin: PinnedBlock }> {
-  const { strict = false } = options;
+  const orThrow = (error: unknown): FailedReading => {
+    const failed = failedReading(error);
+    if (options.strict === true) {
+      throw error;
+    }
+    return failed;
+  };
   const context = await vault.openContext(options, DEFAULT_TIMEOUT_MS);
   const found = await context.rpc.withinDeadline(
     LOOK_UP,
     Promise.all(
       standaloneCalls.map(
-        async (query) =>
-          await (strict
-            ? locate(context, query)
-            : locate(context, query).catch(failedReading)),
+        async (call) => await locate(context, call).catch(orThrow),
       ),
     ),
   );
-  const located = found.filter((query) => "call" in query);
   const { values, pin, chainId, block } = await readTogether(
     context,
-    located,
-    strict ? readOrThrow : readOne,
+    found.filter((query) => "call" in query),
+    async (at, call) => await readOrThrow(at, call).catch(orThrow),
   );
+  const left = [...values];
   const readings: Record<string, unknown> = {};
   for (const [index, { path }] of standaloneQueries.entries()) {
     const query = found[index];
     const isLocated = query !== undefined && "call" in query;
-    set(readings, path, isLocated ? values[located.indexOf(query)] : query);
+    set(readings, path, isLocated ? left.shift() : query);
   }
   const snapshot: unknown = { chainId, block, ...readings };
   // the loop above fills exactly the places that the type names
@@ -98,7 +100,7 @@ export async function locate(
 
 interface Values {
   readonly chainId: number;
-  /** In the place of each call its value, or a {@link FailedReading}. */
+  /** In the place of each call its value, or what stands for it. */
   readonly values: readonly unknown[];
   /** For each of `targets`, whether there is a contract. */
   readonly codes: readonly boolean[];
@@ -109,16 +111,18 @@ export interface Together extends Values {
   readonly pin: PinnedBlock;
 }
 
+/** Reads a call that the lens does not answer. */
+type ReadAlone = (context: Context, call: LocatedCall) => Promise<unknown>;
+
 /**
  * Reads the header of a context's block, then all values at its hash.
  *
- * @param readAlone Reads a call that the lens does not answer.
  * @param targets Addresses at which to look for code.
  */
 export async function readTogether(
   context: Context,
   calls: readonly LocatedCall[],
-  readAlone = readOrThrow,
+  readAlone: ReadAlone = readOrThrow,
   targets: readonly string[] = [],
 ): Promise<Together> {
   const { block, pin } = await readHeader(context);
@@ -142,53 +146,40 @@ export async function readHeader({
   return { block: { number, timestamp }, pin: { number, hash } };
 }
 
-/** Reads values at a pinned block, all of its branch. */
+/** Reads values at a pinned block, all of its branch, in one request if the node can run the lens. */
 export async function readAt(
   context: Context,
   pin: PinnedBlock,
   calls: readonly LocatedCall[],
-  readAlone = readOrThrow,
+  readAlone: ReadAlone = readOrThrow,
   targets: readonly string[] = [],
 ): Promise<Values> {
+  const { rpc } = context;
   // Nodes do not accept the number of the pending block.
   const block = context.block === "pending" ? context.block : pin;
-  return await readOnBranch(
-    context.rpc,
-    pin,
-    async () =>
-      await readValues({ ...context, block }, calls, readAlone, targets),
-  );
-}
-
-/** Reads values, in one request if the node can run the lens. */
-export async function readValues(
-  context: Context,
-  calls: readonly LocatedCall[],
-  readAlone = readOrThrow,
-  targets: readonly string[] = [],
-): Promise<Values> {
-  const { rpc, block } = context;
-  const lens = await tryLens(context, toReadCalls(calls, targets));
-  const answers = decodeCalls(calls, lens);
-  const [chainId, codes] = await Promise.all([
-    lens?.chainId ?? getChainId(rpc),
-    Promise.all(
-      targets.map(
-        async (target, index) =>
-          lens?.entries[calls.length + index]?.hasCode ??
-          (await hasCode(rpc, target, block)),
+  const at = { ...context, block };
+  return await readOnBranch(rpc, pin, async () => {
+    const { lens, answers, codes } = await askLens(at, calls, targets);
+    return {
+      chainId: lens?.chainId ?? (await getChainId(rpc)),
+      codes: await Promise.all(
+        targets.map(
+          async (target, index) =>
+            codes?.[index] ?? (await hasCode(rpc, target, block)),
+        ),
       ),
-    ),
-  ]);
-  // The last requests: at the newest block, nothing is older than they are.
-  const values = await Promise.all(
-    calls.map(async (call, index) => {
-      const answer = answers[index] ?? {};
-      // The contract may refuse callers with code, such as the lens.
-      return "value" in answer ? answer.value : await readAlone(context, call);
-    }),
-  );
-  return { chainId, values, codes };
+      // The last requests: at the newest block, nothing is older than they are. The contract
+      // may refuse callers with code, such as the lens.
+      values: await Promise.all(
+        calls.map(async (call, index) => {
+          const answer = answers[index];
+          return answer !== undefined && "value" in answer
+            ? answer.value
+            : await readAlone(at, call);
+        }),
+      ),
+    };
+  });
 }
 
 /**
@@ -200,10 +191,8 @@ export async function readValues(
 export async function readInOneCall(
   context: Context,
   calls: readonly LocatedCall[],
-  targets: readonly string[] = [],
-): Promise<(Values & Pick<Together, "block">) | undefined> {
-  const lens = await tryLens(context, toReadCalls(calls, targets));
-  const answers = decodeCalls(calls, lens);
+): Promise<Omit<Together, "pin"> | undefined> {
+  const { lens, answers, codes = [] } = await askLens(context, calls, []);
   if (
     lens === undefined ||
     chainsCountingOtherBlocks.has(lens.chainId) ||
@@ -211,42 +200,36 @@ export async function readInOneCall(
   ) {
     return undefined;
   }
-  const { chainId, block, entries } = lens;
+  const { chainId, block } = lens;
   // Another node behind the URL may lack it when it is read next.
   context.rpc.node.blocks.note(block.number);
-  return {
-    chainId,
-    block,
-    values: answers.map(({ value }) => value),
-    codes: entries.slice(calls.length).map(({ hasCode: isCode }) => isCode),
-  };
+  return { chainId, block, values: answers.map(({ value }) => value), codes };
 }
 
-function toReadCalls(
+/** @returns The answer of the lens, and of each call its value if it has one. */
+async function askLens(
+  context: Context,
   calls: readonly LocatedCall[],
   targets: readonly string[],
-): readonly ReadCall[] {
-  return [
+) {
+  const lens = await tryLens(context, [
     ...calls.map(({ call: { data }, target: { address: target } }) => ({
       target,
       data,
     })),
     // Only the presence of code matters here, not the result.
     ...targets.map((target) => ({ target, data: "0x" })),
-  ];
-}
-
-/** @returns For each call its value, if the lens has one. */
-function decodeCalls(
-  calls: readonly LocatedCall[],
-  lens: LensAnswer | undefined,
-): ReadonlyArray<{ readonly value?: unknown }> {
-  return calls.map(({ call: { operation } }, index) => {
+  ]);
+  const answers = calls.map(({ call: { operation } }, index) => {
     const entry = lens?.entries[index];
     return lens !== undefined && entry?.status === "returned"
       ? decodeOutputs(operation, lens.bytes.subarray(entry.start, entry.end))
-      : {};
+      : { problem: "not read" };
   });
+  const codes = lens?.entries
+    .slice(calls.length)
+    .map(({ hasCode: isCode }) => isCode);
+  return { lens, answers, codes };
 }
 
 export async function readOrThrow(
@@ -254,12 +237,4 @@ export async function readOrThrow(
   { call, target }: LocatedCall,
 ): Promise<unknown> {
   return await readCall(context, call, target);
-}
-
-/** @returns The value, or a {@link FailedReading}. */
-export async function readOne(
-  context: Context,
-  call: LocatedCall,
-): Promise<unknown> {
-  return await readOrThrow(context, call).catch(failedReading);
 }
