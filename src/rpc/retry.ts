@@ -15,14 +15,12 @@ export interface RetryEvent {
   readonly attempt: number;
 }
 
-/** Number of failures of a kind with which a request ends. Other kinds end it at once. */
-export type RetryPolicy = Readonly<Record<FailureReason, number>>;
-
-export const usualRetries: RetryPolicy = { rateLimited: 15, transient: 6 };
+// Transient failures with which a request ends.
+export const usualRetries = 6;
 /** For a large request, or one with a fallback: its size may be the reason. */
-export const fewRetries: RetryPolicy = { rateLimited: 15, transient: 3 };
+export const fewRetries = 3;
 /** For a caller with its own loop. */
-export const noRetries: RetryPolicy = { rateLimited: 1, transient: 1 };
+export const noRetries = 1;
 
 const FIRST_WAIT_MS = 50;
 const LONGEST_WAIT_MS = 2_000;

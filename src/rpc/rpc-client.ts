@@ -4,26 +4,24 @@ import { vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import { asRecord } from "../json.js";
 import type { Address } from "../protocol/index.js";
-import { Redactor, quoteForeignText } from "../redact.js";
+import { Redactor } from "../redact.js";
 import type { Eip1193Provider } from "./eip1193.js";
 import { classify, toError } from "./errors.js";
-import type { Failure, Source } from "./errors.js";
+import type { Failure, FailureReason, Source } from "./errors.js";
 import { BLOCK_METHOD, KnownBlocks, blockNotFound } from "./block-id.js";
 import { ResponseParser } from "./response-parser.js";
-import { usualRetries, waitAfter } from "./retry.js";
-import type { RetryEvent, RetryPolicy } from "./retry.js";
+import { noRetries, usualRetries, waitAfter } from "./retry.js";
+import type { RetryEvent } from "./retry.js";
 import type { RevertReason } from "./revert-reason.js";
 import { firstAborted, isAbortOf, orAbort, pause } from "./signals.js";
 import { isEmptyAnswer } from "./errors.js";
 
-export interface Reverted {
-  readonly reverted: RevertReason;
+export interface Answered {
+  readonly result: unknown;
 }
 
-export type Executed = Answered | Reverted;
-
-interface Answered {
-  readonly result: unknown;
+export interface Reverted {
+  readonly reverted: RevertReason;
 }
 
 /** Options of a group of requests, such as those of one read. */
@@ -116,19 +114,22 @@ export class KnownNode {
   ) {}
 }
 
-/** What the requests of one group share. */
-interface RequestGroup {
+/** What the requests of a client have in common. */
+interface Limits {
   readonly deadlines: readonly AbortSignal[];
-  /** Those of the caller, who gets their reason. */
-  readonly signals: readonly AbortSignal[];
-  /** Called before each retry, the outermost first. */
-  readonly listeners: ReadonlyArray<(event: RetryEvent) => void>;
-  /**
-   * The failure of a request that was retried until the deadline. Later requests throw it,
-   * too: a snapshot makes others after it, and a timeout would hide the node's words.
-   */
-  failureAtDeadline?: VaultError | undefined;
+  /** Those, and the signals of the caller, who gets their reason. */
+  readonly ends: readonly AbortSignal[];
+  readonly onRetry?: (event: RetryEvent) => void;
+  /** Failures of a kind with which a request ends. */
+  readonly most: Readonly<Record<FailureReason, number>>;
 }
+
+const MOST_RATE_LIMITED = 15;
+const noLimits: Limits = {
+  deadlines: [],
+  ends: [],
+  most: { transient: usualRetries, rateLimited: MOST_RATE_LIMITED },
+};
 
 /**
  * Sends every request to a node, retries by the class of the failure, and checks each
@@ -139,12 +140,7 @@ export class RpcClient {
     private readonly provider: Eip1193Provider,
     public readonly network: string,
     public readonly node = new KnownNode(),
-    private readonly group: RequestGroup = {
-      deadlines: [],
-      signals: [],
-      listeners: [],
-    },
-    private readonly policy = usualRetries,
+    private readonly limits = noLimits,
   ) {}
 
   /**
@@ -157,31 +153,38 @@ export class RpcClient {
     { timeout, signal, onRetry }: RequestOptions,
     standardTimeout?: number,
   ): RpcClient {
-    const { deadlines, signals, listeners } = this.group;
+    const { deadlines, ends, onRetry: outer } = this.limits;
     const time =
       timeout ?? (deadlines.length > 0 ? undefined : standardTimeout);
-    if (time === undefined && signal === undefined && onRetry === undefined) {
-      return this;
-    }
-    const deadline =
+    const added =
       time === undefined ? [] : [AbortSignal.timeout(Math.ceil(time))];
-    return this.#with(
-      {
-        deadlines: [...deadlines, ...deadline],
-        signals: [...signals, ...(signal === undefined ? [] : [signal])],
-        listeners: [...listeners, ...(onRetry === undefined ? [] : [onRetry])],
+    return this.#with({
+      deadlines: [...deadlines, ...added],
+      ends: [...ends, ...added, ...(signal === undefined ? [] : [signal])],
+      onRetry: (event) => {
+        outer?.(event);
+        onRetry?.(event);
       },
-      this.policy,
-    );
+    });
   }
 
-  public withRetries(policy: RetryPolicy): RpcClient {
-    return this.#with(this.group, policy);
+  /** Creates a client whose requests end with so many failures of a kind. */
+  public withRetries(
+    transient: number,
+    rateLimited = transient === noRetries ? noRetries : MOST_RATE_LIMITED,
+  ): RpcClient {
+    return this.#with({ most: { transient, rateLimited } });
   }
 
-  #with(group: RequestGroup, policy: RetryPolicy): RpcClient {
+  #with(limits: Partial<Limits>): RpcClient {
     const { provider, network, node } = this;
-    return new RpcClient(provider, network, node, group, policy);
+    const all = { ...this.limits, ...limits };
+    return new RpcClient(provider, network, node, all);
+  }
+
+  /** What ends its requests, for a caller with its own loop. */
+  public get ends(): readonly AbortSignal[] {
+    return this.limits.ends;
   }
 
   /** Hides the secrets of the connection in texts from outside. */
@@ -190,8 +193,8 @@ export class RpcClient {
   }
 
   public get source(): Source {
-    const { network } = this;
-    const { redactor, isBehindHardhat } = this.node;
+    const { network, node } = this;
+    const { redactor, isBehindHardhat } = node;
     return { network, redactor, isBehindHardhat };
   }
 
@@ -201,23 +204,21 @@ export class RpcClient {
     return new ResponseParser(this.network, method);
   }
 
-  /** Sends a request that executes no contract. */
+  /** Sends a request that executes no contract, else as {@link requestOrRevert}. */
   public async request(
     method: string,
     params: readonly unknown[] = [],
   ): Promise<unknown> {
-    const executed = await this.requestOrRevert(method, params);
-    if ("reverted" in executed) {
-      const problem = quoteForeignText(executed.reverted.text);
-      const failure = { kind: "reverted", problem } as const;
-      throw toError(failure, method, this.source);
+    const outcome = await this.#repeat(method, params);
+    if ("kind" in outcome) {
+      throw toError(outcome, method, this.source);
     }
-    return executed.result;
+    return outcome.result;
   }
 
   /**
    * Sends a request that may execute a contract. Retries a failed one if its class,
-   * the policy and the deadline allow that.
+   * the number of its failures and the deadline allow that.
    *
    * @returns The result, or the reason of a revert.
    * @throws The reason of an aborted signal, else a VaultError.
@@ -231,21 +232,28 @@ export class RpcClient {
   public async requestOrRevert(
     method: string,
     params: readonly unknown[],
-  ): Promise<Executed> {
-    const { node, source } = this;
+  ): Promise<Answered | Reverted> {
+    const outcome = await this.#repeat(method, params);
+    return "kind" in outcome ? { reverted: outcome.revert } : outcome;
+  }
+
+  async #repeat(
+    method: string,
+    params: readonly unknown[],
+  ): Promise<Answered | Revert> {
+    const { node, source, limits } = this;
     if (method !== BATCH && !safeToResend.test(method)) {
       const outcome = await this.#send(method, params);
-      if ("kind" in outcome) {
-        throw toError(outcome, method, source);
+      if (isFinal(outcome)) {
+        return outcome;
       }
-      return outcome;
+      throw toError(outcome, method, source);
     }
     const begunAt = performance.now();
     // Counted apart: a node that limited the rate for long may still fail in passing.
     const failures = { rateLimited: 0, transient: 0 };
     let attempts = 0;
     let failed: Failure | undefined;
-    let failing: VaultError | undefined;
     const errorOf = (failure: Failure): VaultError => {
       const seconds = Math.round((performance.now() - begunAt) / 1_000);
       const count = attempts > 1 ? { attempts, seconds } : undefined;
@@ -253,27 +261,28 @@ export class RpcClient {
     };
     const attempt = async (
       over: Promise<never>,
-    ): Promise<Executed | undefined> => {
+    ): Promise<Answered | Revert | undefined> => {
       // One that waited for its turn for too long is not sent.
-      firstAborted(this.ends)?.throwIfAborted();
+      firstAborted(limits.ends)?.throwIfAborted();
       attempts += 1;
       const outcome = await Promise.race([this.#send(method, params), over]);
-      const isFailed = "kind" in outcome;
-      node.turns.adapt(isFailed && outcome.retry === "rateLimited");
-      if (!isFailed) {
+      const isAnswer = isFinal(outcome);
+      node.turns.adapt(!isAnswer && outcome.retry === "rateLimited");
+      if (isAnswer) {
+        node.failing = undefined;
         return outcome;
       }
       const { retry: reason, retryAfterMs } = outcome;
       if (
         reason === undefined ||
-        (failures[reason] += 1) >= this.policy[reason]
+        (failures[reason] += 1) >= limits.most[reason]
       ) {
+        node.failing = undefined;
         throw errorOf(outcome);
       }
       failed = outcome;
-      failing = toError(outcome, method, source);
-      node.failing = failing;
-      const { shortMessage: problem } = failing;
+      node.failing = errorOf(outcome);
+      const { shortMessage: problem } = toError(outcome, method, source);
       // It keeps its turn: others wait before they are sent.
       await this.waitBefore(
         { method, reason, problem, attempt: attempts },
@@ -281,23 +290,17 @@ export class RpcClient {
       );
       return undefined;
     };
-    const repeat = async (over: Promise<never>): Promise<Executed> =>
+    const repeat = async (over: Promise<never>): Promise<Answered | Revert> =>
       (await node.turns.take(attempt, over)) ?? (await repeat(over));
-    try {
-      return await this.#untilEnd(method, repeat, () =>
-        failed === undefined ? undefined : errorOf(failed),
-      );
-    } finally {
-      if (node.failing === failing) {
-        node.failing = undefined;
-      }
-    }
+    return await this.#untilEnd(method, repeat, () =>
+      failed === undefined ? undefined : errorOf(failed),
+    );
   }
 
   async #send(
     method: string,
     params: readonly unknown[],
-  ): Promise<Executed | Failure> {
+  ): Promise<Answered | Failure> {
     const { network, node } = this;
     const isOfKnownBlock =
       node.blocks.includeBlockOf(method, params) ||
@@ -310,54 +313,46 @@ export class RpcClient {
     } catch (thrown) {
       if (!isEmptyAnswer(thrown)) {
         const failure = classify(thrown, this.source);
-        const { kind, revert } = failure;
-        return revert !== undefined
-          ? { reverted: revert }
-          : kind === "behind" && isOfKnownBlock
-            ? { ...failure, retry: "transient" }
-            : failure;
+        return failure.kind === "behind" && isOfKnownBlock
+          ? { ...failure, retry: "transient" }
+          : failure;
       }
       result = null;
     }
-    return method === BLOCK_METHOD && result === null && isOfKnownBlock
-      ? {
-          kind: "behind",
-          retry: "transient",
-          error: blockNotFound(network, String(params[0])),
-        }
-      : { result };
+    if (method === BLOCK_METHOD && result === null && isOfKnownBlock) {
+      const error = blockNotFound(network, String(params[0]));
+      return { kind: "behind", retry: "transient", error };
+    }
+    return { result };
   }
 
   /**
-   * Waits before a request is repeated, and reports it to the group's listeners.
+   * Waits before a request is repeated, and reports it to the listeners.
    *
-   * @returns False if the group's deadline came first.
+   * @returns False if the deadline came first.
    * @throws the reason of an aborted signal
    */
   public async waitBefore(
     event: RetryEvent,
     milliseconds: number,
   ): Promise<boolean> {
-    const { deadlines, signals, listeners } = this.group;
-    for (const listener of listeners) {
-      listener(event);
+    const { deadlines, ends, onRetry } = this.limits;
+    onRetry?.(event);
+    await pause(milliseconds, ...ends);
+    const isOver = firstAborted(deadlines) !== undefined;
+    if (!isOver) {
+      firstAborted(ends)?.throwIfAborted();
     }
-    await pause(milliseconds, ...this.ends);
-    firstAborted(signals)?.throwIfAborted();
-    return firstAborted(deadlines) === undefined;
+    return !isOver;
   }
 
   /**
-   * Waits until the group's deadline for work that does not use this client.
+   * Waits until the deadline for work that does not use this client.
    *
    * @param method Name of the work in error texts.
    */
   public async withinDeadline<T>(method: string, work: Promise<T>): Promise<T> {
     return await this.#untilEnd(method, async () => await work);
-  }
-
-  public get ends(): readonly AbortSignal[] {
-    return [...this.group.deadlines, ...this.group.signals];
   }
 
   /** @param failed An earlier failure of the work explains more than a timeout. */
@@ -366,19 +361,24 @@ export class RpcClient {
     work: (over: Promise<never>) => Promise<T>,
     failed = (): VaultError | undefined => undefined,
   ): Promise<T> {
-    const { network, node, group } = this;
+    const { network, node, limits } = this;
     try {
-      return await orAbort(work, ...this.ends);
+      return await orAbort(work, ...limits.ends);
     } catch (error) {
-      if (!isAbortOf(group.deadlines, error)) {
+      if (!isAbortOf(limits.deadlines, error)) {
         throw error;
       }
-      group.failureAtDeadline ??= failed();
+      const details = { network, method };
       throw (
-        group.failureAtDeadline ??
-        node.failing ??
-        vaultError("VAULT_RPC_TIMEOUT", { network, method })
+        failed() ?? node.failing ?? vaultError("VAULT_RPC_TIMEOUT", details)
       );
     }
   }
+}
+
+/** A revert, with which a request ends as with an answer. */
+type Revert = Failure & { readonly revert: RevertReason };
+
+function isFinal(outcome: Answered | Failure): outcome is Answered | Revert {
+  return "result" in outcome || outcome.revert !== undefined;
 }

@@ -283,7 +283,7 @@ export class Memo {
   /** Asks in batches, else one by one. @returns Undefined for what fails. */
   async #ask(calls: readonly UpstreamCall[]): Promise<readonly unknown[]> {
     // In time for a node that takes five requests a second.
-    const batches = this.#rpc.withRetries({ rateLimited: 6, transient: 3 });
+    const batches = this.#rpc.withRetries(fewRetries, 6);
     const alone = async ({ method, params }: UpstreamCall): Promise<unknown> =>
       await this.#rpc.request(method, params).catch(fallbackTo(undefined));
     const answers: Array<Promise<readonly unknown[]>> = [];
