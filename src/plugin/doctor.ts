@@ -6,7 +6,6 @@ import {
   fallbackTo,
   refusesSettlement,
   textsForCommandLine,
-  vaultError,
 } from "../errors.js";
 import type { VaultErrorCode } from "../errors.js";
 import { escapeUntrusted } from "../escape.js";
@@ -36,7 +35,7 @@ import type { FoundGuard } from "../guard/call.js";
 import { chooseNextBlock } from "../simulation/next-block.js";
 import { explainRefusal } from "../guard/outcome.js";
 import { findNextRun } from "../settlement/next-run.js";
-import { maxHeadAge } from "../settlement/state.js";
+import { maxHeadAge, wouldNotSettle } from "../settlement/state.js";
 import { parseFeeLimits } from "../settlement/options.js";
 import { findGas, trySimulation } from "../settlement/propose.js";
 import { resolveSigner } from "../sending/signer.js";
@@ -411,13 +410,7 @@ async function examineNextRun(
   if (canBeSettled === true) {
     // A node without state overrides shows it by a simulation, if at all.
     return simulated?.simulation.status === "not-settled"
-      ? findingOf(
-          vaultError("VAULT_WOULD_NOT_SETTLE", {
-            network: vault.networkName,
-            contract: (await vault.addressOf("vault")).source,
-            factory: (await vault.addressOf("vaultFactory")).source,
-          }),
-        )
+      ? findingOf(await wouldNotSettle(vault))
       : ok(`${as} settles the round`);
   }
   if (code === null) {

@@ -8,8 +8,8 @@ import { parseAccount, parseAddress } from "../client/inputs.js";
 import type { AccountLike } from "../client/inputs.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
 import {
-  VaultError,
   fallbackTo,
+  hasErrorCode,
   refusesSettlement,
   textsForCommandLine,
   vaultError,
@@ -163,73 +163,71 @@ export interface VaultAt extends Pick<VaultSnapshot, "round" | "volume"> {
 export async function findNextRun(
   vault: VaultHost,
   settler: Settler,
-  { round: reading, volume, block, at, open }: VaultAt,
+  state: VaultAt,
 ): Promise<NextRun> {
-  const answer = (
-    canBeSettled: boolean | null,
-    why: Partial<Pick<NextRun, "code" | "fix" | "reason">> = {},
-  ): NextRun => ({
-    canBeSettled,
+  const answer = {
+    canBeSettled: true,
     canBeSettledBy: settler.address,
     code: null,
     reason: null,
     fix: null,
-    ...why,
-  });
+  };
+  try {
+    return { ...answer, ...(await findWhyNot(vault, settler, state)) };
+  } catch (error) {
+    if (
+      refusesSettlement(error) ||
+      hasErrorCode(error, "VAULT_INVALID_JOURNAL")
+    ) {
+      const { shortMessage: reason, fix } = textsForCommandLine(error);
+      return { ...answer, canBeSettled: false, code: error.code, reason, fix };
+    }
+    throw error;
+  }
+}
+
+/**
+ * @returns Why not, as far as no error says it.
+ * @throws VaultError with which an unattended run would end
+ */
+async function findWhyNot(
+  vault: VaultHost,
+  settler: Settler,
+  { round: reading, volume, block, at, open }: VaultAt,
+): Promise<Partial<NextRun> | undefined> {
   for (const one of [reading, volume]) {
     // A call to an address without code succeeds, too.
     if (isFailedReading(one) && one.error.code !== "VAULT_CALL_REVERTED") {
       const { code, shortMessage: reason, fix } = one.error;
-      return answer(null, { code, reason, fix });
+      return { canBeSettled: null, code, reason, fix };
     }
   }
   const round = isFailedReading(reading) ? undefined : reading;
-  try {
-    if (open !== undefined) {
-      await refuseByNode(vault, block, open);
-    }
-    if (round?.settled === true) {
-      return answer(false, { reason: "the round is settled" });
-    }
-    const refusal = await tryCalling(vault, settler.address, round, at);
-    if (refusal === undefined) {
-      if (open !== undefined) {
-        const asked = settler.isKnown && open === null ? settler : undefined;
-        await refuseByAccount(vault, asked, round, block);
-      }
-      return answer(true);
-    }
-    const { code, reason } = refusal;
-    return settler.isKnown
-      ? answer(false, { code, reason })
-      : answer(null, {
-          code,
-          reason: `the zero address is refused: ${reason.replace(/\.$/u, "")}. The account that settles may not be: name it with --from, or as networks.${vault.networkName}.from`,
-        });
-  } catch (error) {
-    const isOfJournal = isFailedReading(open) && error === open.error;
-    const why = isOfJournal || refusesSettlement(error) ? error : undefined;
-    if (!VaultError.isVaultError(why)) {
-      throw error;
-    }
-    const { shortMessage: reason, fix } = textsForCommandLine(why);
-    return answer(false, { code: why.code, reason, fix });
-  }
-}
-
-/** @throws VaultError of a node that is behind, or of a damaged journal */
-async function refuseByNode(
-  vault: VaultHost,
-  block: BlockInfo,
-  open: UnfinishedSettlement | null | FailedReading,
-): Promise<void> {
-  const stale = await staleHead(vault, block);
+  const isNow = open !== undefined;
+  const stale = isNow ? await staleHead(vault, block) : undefined;
   if (stale !== undefined) {
     throw stale;
   }
   if (isFailedReading(open) && !isNotConfigured(open.error)) {
     throw open.error;
   }
+  if (round?.settled === true) {
+    return { canBeSettled: false, reason: "the round is settled" };
+  }
+  const refusal = await tryCalling(vault, settler.address, round, at);
+  if (refusal !== undefined && settler.isKnown) {
+    return { canBeSettled: false, ...refusal };
+  }
+  if (refusal !== undefined) {
+    const why = refusal.reason.replace(/\.$/u, "");
+    const reason = `the zero address is refused: ${why}. The account that settles may not be: name it with --from, or as networks.${vault.networkName}.from`;
+    return { canBeSettled: null, code: refusal.code, reason };
+  }
+  if (isNow) {
+    const asked = settler.isKnown && open === null ? settler : undefined;
+    await refuseByAccount(vault, asked, round, block);
+  }
+  return undefined;
 }
 
 /**

@@ -256,10 +256,12 @@ const OLD_PROPOSAL_MS = 15_000;
 /** It is simulated in the next block, so one more block makes no difference. */
 const MOST_BLOCKS = 1;
 
-/** The terms that were agreed to, and the preflight that showed them. */
-export interface Agreement extends Terms {
-  readonly preflight: SettlementPreflight;
-}
+/** What was agreed to, and the preflight that showed it. */
+export type Agreement = Pick<
+  Proposal,
+  "now" | "preflight" | "route" | "signer"
+> &
+  Terms;
 
 /**
  * Asks for confirmation, and once more if the settlement is another one by then.
@@ -277,11 +279,11 @@ export async function agree(
     const terms = await ask(vault, proposal, options);
     const newer = await proposeAgain(vault, proposal, options);
     if (newer === undefined) {
-      return { ...terms, preflight };
+      return { ...proposal, ...terms };
     }
     const change = changeSince(preflight, newer.preflight);
     if (change === undefined) {
-      return { ...termsWithin(termsOf(newer), preflight), preflight };
+      return { ...newer, ...termsWithin(termsOf(newer), preflight), preflight };
     }
     if (options.confirm === undefined || isRepeated) {
       throw vaultError("VAULT_PREVIEW_CHANGED", { change });

@@ -3,7 +3,7 @@ import { vaultError } from "../errors.js";
 import { findRoute, settlementCall } from "../guard/call.js";
 import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
-import { describeRound, isSameRound } from "../protocol/round.js";
+import { describeRound } from "../protocol/round.js";
 import { noRetries } from "../rpc/retry.js";
 import { Following, TimeLimit } from "../sending/follow.js";
 import type { Job } from "../sending/follow.js";
@@ -16,7 +16,7 @@ import { describeProblem, newestOf, sign } from "../sending/transaction.js";
 import { defaultConfirmations, parseOptions } from "./options.js";
 import type { ParsedOptions } from "./options.js";
 import { agree, propose } from "./propose.js";
-import type { Agreement, Proposal } from "./propose.js";
+import type { Agreement } from "./propose.js";
 import { report } from "./report.js";
 import type { Ended } from "./report.js";
 import { toSettlement, untilStopped } from "./result.js";
@@ -96,7 +96,7 @@ async function settleBy(
   const agreed = await agree(vault, proposal, options);
   known.preview = agreed.preflight.preview;
   await journal.requireSameChainKind(vault);
-  const entry = await makeEntry(vault, proposal, agreed, options);
+  const entry = await makeEntry(vault, agreed, options);
   // Refuses if another process began one before the user confirmed.
   await journal.begin(entry);
   // An age is shown only of a block that is too old, and a person agreed to it.
@@ -144,8 +144,7 @@ async function heedRevert(
 /** Signs the transaction, and makes what is written to the journal before it is sent. */
 async function makeEntry(
   { rpc }: VaultHost,
-  { signer, route, now }: Pick<Proposal, "now" | "route" | "signer">,
-  { gas, price }: Agreement,
+  { signer, route, now, gas, price }: Agreement,
   { limits }: ParsedOptions,
 ): Promise<JournalEntry> {
   const { chainId, block, round } = now;
@@ -174,14 +173,14 @@ async function resume(
   options: ParsedOptions,
 ): Promise<SettlementResult> {
   return await untilStopped(vault, async (known) => {
-    const { chainId, contract, block, round } = await observe(vault, "latest");
+    const { chainId, contract, block } = await observe(vault, "latest");
     Object.assign(known, { chainId, block });
     const journal = await Journal.of(vault, chainId, contract.address);
     const unfinished = await journal.read();
     if (unfinished === undefined) {
       const last = await journal.readFinished();
       if (last !== undefined) {
-        const settlement = describeFinished(last, round);
+        const settlement = describeFinished(last);
         return { settlement, isFinal: true, chainId, block };
       }
       throw vaultError("VAULT_NOTHING_TO_RESUME", {
@@ -210,26 +209,15 @@ async function resume(
   });
 }
 
-/** Describes a settlement that was finished earlier, and the current round. */
-function describeFinished(
-  { round, mined, guard }: JournalEntry,
-  current: VaultRound,
-): Settlement {
+/** Describes a settlement that an earlier run finished. */
+function describeFinished({ round, mined, guard }: JournalEntry): Settlement {
   const end =
     mined === undefined
       ? "without a transaction that was mined"
       : `${mined.status} in block ${mined.blockNumber}`;
-  const now = isSameRound(round, current)
-    ? "It is the current round still"
-    : `The current round is ${describeRound(current)}`;
-  const settled = current.settled ? "settled" : "not settled";
+  const reason = `The settlement of ${describeRound(round)} is finished: ${end}.`;
   return toSettlement(
-    {
-      ...mined,
-      status: "nothing-to-do",
-      reason: `The settlement of ${describeRound(round)} is finished: ${end}. ${now}, ${settled}.`,
-      hashes: [],
-    },
+    { ...mined, status: "nothing-to-do", reason, hashes: [] },
     { round, guard },
   );
 }
