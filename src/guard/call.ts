@@ -128,13 +128,9 @@ export async function findRoute(
   }
   const factory = await vault.addressOf("vaultFactory", "settleAll");
   const reader = typeof block === "object" ? vault.pinnedTo(block) : vault;
-  const blockTag =
-    typeof block === "object"
-      ? block.number
-      : typeof block === "number"
-        ? block
-        : undefined;
-  const { startTime, strikePrice } =
+  const number = typeof block === "object" ? block.number : Number(block);
+  const blockTag = Number.isNaN(number) ? undefined : number;
+  const key =
     round ??
     (await reader
       .getLatestRoundInfo({ blockTag })
@@ -148,7 +144,7 @@ export async function findRoute(
   const guard = {
     address: found.address,
     factory: factory.address,
-    round: { startTime, strikePrice },
+    round: { startTime: key.startTime, strikePrice: key.strikePrice },
     mustHaveEnded,
     mustSettle,
     tokens,

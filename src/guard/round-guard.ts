@@ -55,8 +55,8 @@ export function parseGuarded(
     const values: readonly unknown[] = guardInterface
       .decodeFunctionData("settle", data)
       .toArray();
-    const [vault, factory, startTime, strikePrice] = values;
-    const [, , , , mustHaveEnded, mustSettle, tokens] = values;
+    const [vault, factory, startTime, strikePrice, ...rest] = values;
+    const [mustHaveEnded, mustSettle, tokens] = rest;
     const guard = {
       address,
       factory: String(factory),
@@ -116,24 +116,15 @@ export function guardAddressOf(settler: string): string {
  */
 export function settlerIn(code: string): string | undefined {
   const { deployedBytecode, immutables } = RoundGuardArtifact;
-  const words = immutables.map((start) => wordAt(code, start));
-  const expected = immutables.reduce(
-    (filled, start, index) => withWordAt(filled, start, words[index] ?? ""),
-    deployedBytecode.toLowerCase(),
-  );
-  const [word = ""] = words;
-  return code.toLowerCase() === expected &&
-    new Set(words).size === 1 &&
-    /^0{24}/u.test(word)
-    ? getAddress(`0x${word.slice(24)}`)
+  const placeOf = (start: number): number => 2 + 2 * start;
+  const first = placeOf(immutables[0]);
+  const settler = code.slice(first + 24, first + 64).toLowerCase();
+  let expected = deployedBytecode.toLowerCase();
+  for (const place of immutables.map(placeOf)) {
+    const word = settler.padStart(64, "0");
+    expected = `${expected.slice(0, place)}${word}${expected.slice(place + 64)}`;
+  }
+  return code.toLowerCase() === expected
+    ? getAddress(`0x${settler}`)
     : undefined;
-}
-
-/** Hex digits of a word, from its first byte on. */
-function wordAt(hex: string, start: number): string {
-  return hex.slice(2 + 2 * start, 66 + 2 * start).toLowerCase();
-}
-
-function withWordAt(hex: string, start: number, word: string): string {
-  return `${hex.slice(0, 2 + 2 * start)}${word}${hex.slice(66 + 2 * start)}`;
 }

@@ -9,12 +9,7 @@ import { text } from "node:stream/consumers";
 
 import { isAddress, isHexString, toQuantity } from "ethers";
 
-import {
-  assertInvariant,
-  fallbackTo,
-  hasErrorCode,
-  vaultError,
-} from "../errors.js";
+import { fallbackTo, hasErrorCode, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import { asRecord, listOf } from "../json.js";
 import type { Redactor } from "../redact.js";
@@ -99,6 +94,8 @@ export class Memo {
   readonly #path = `/${randomBytes(24).toString("hex")}`;
   readonly #server: Server;
   #warming: Promise<void> = Promise.resolve();
+  /** Of the server. */
+  public url = "";
   /** The reason why nothing more is read, if there is one. */
   public ended: VaultError | undefined;
   /** The last error of this fork's requests that no node has sent, if there was one. */
@@ -143,16 +140,9 @@ export class Memo {
     const opened = new Memo(upstream, folder);
     opened.#server.listen(0, "127.0.0.1");
     await once(opened.#server, "listening");
+    const { port } = asRecord(opened.#server.address());
+    opened.url = `http://127.0.0.1:${String(port)}${opened.#path}`;
     return opened;
-  }
-
-  public get url(): string {
-    const address = this.#server.address();
-    assertInvariant(
-      typeof address === "object" && address !== null,
-      "the server of a closed fork was asked for its address",
-    );
-    return `http://127.0.0.1:${address.port}${this.#path}`;
   }
 
   /**
@@ -215,7 +205,11 @@ export class Memo {
    * each branch. What fails is left to {@link get}.
    */
   public async fetch(calls: readonly UpstreamCall[]): Promise<void> {
-    let results = await this.#ask(calls.map((call) => this.#atHash(call)));
+    const { hash: blockHash } = this.upstream;
+    const byHash = { blockHash, requireCanonical: true };
+    let results = await this.#ask(
+      calls.map((call) => this.#at(call, byHash) ?? call),
+    );
     if (results.every((result) => result === undefined)) {
       // The node may take no hashes.
       results = await this.#ask(calls);
@@ -302,23 +296,18 @@ export class Memo {
   async #read(call: UpstreamCall): Promise<unknown> {
     const { method, params } = call;
     const rpc = this.#rpc;
-    const place = this.#placeOfBlock(call);
+    const ofBlock = async (block: unknown): Promise<unknown> =>
+      await rpc.request(method, this.#at(call, block)?.params ?? params);
     return await this.#ofBranch(async () => {
-      const result =
-        place === undefined
-          ? await rpc.request(method, params)
-          : await readOnBranch(
-              rpc,
-              this.upstream,
-              async () =>
-                await requestAt(
-                  rpc,
-                  this.upstream,
-                  async (block) =>
-                    await rpc.request(method, params.with(place, block)),
-                ),
-            );
-      if (place === undefined && !timelessMethods.includes(method)) {
+      const isState = this.#at(call, undefined) !== undefined;
+      const result = isState
+        ? await readOnBranch(
+            rpc,
+            this.upstream,
+            async () => await requestAt(rpc, this.upstream, ofBlock),
+          )
+        : await ofBlock(undefined);
+      if (!isState && !timelessMethods.includes(method)) {
         await requireSameBranch(rpc, this.upstream);
       }
       if (!this.#isValue(call, result)) {
@@ -346,19 +335,14 @@ export class Memo {
     }
   }
 
-  #atHash(call: UpstreamCall): UpstreamCall {
-    const place = this.#placeOfBlock(call);
-    const block = { blockHash: this.upstream.hash, requireCanonical: true };
-    return place === undefined
-      ? call
-      : { ...call, params: call.params.with(place, block) };
-  }
-
-  /** The place of the block among the parameters; undefined if it asks for no state of it. */
-  #placeOfBlock({ method, params }: UpstreamCall): number | undefined {
+  /** Names the block otherwise. @returns Undefined for a call that asks for no state of it. */
+  #at(
+    { method, params }: UpstreamCall,
+    block: unknown,
+  ): UpstreamCall | undefined {
     const place = stateMethods[method];
     return place !== undefined && this.#isBlock(params[place])
-      ? place
+      ? { method, params: params.with(place, block) }
       : undefined;
   }
 
@@ -405,19 +389,18 @@ export class Memo {
           : await this.get(call);
       return { jsonrpc: "2.0", id, result };
     } catch (error) {
-      return { jsonrpc: "2.0", id, error: this.#toJson(error) };
+      // An error of the node is passed on.
+      const { rpcCode: code = SERVER_ERROR, problem } = asRecord(
+        hasErrorCode(error, "VAULT_RPC_ERROR") ? error.details : undefined,
+      );
+      this.failure = problem === undefined ? error : this.failure;
+      const { message } = toRpcError(error, FORK_REQUESTS, this.upstream);
+      return {
+        jsonrpc: "2.0",
+        id,
+        error: { code, message: problem ?? message },
+      };
     }
-  }
-
-  /** An error of a node is passed on. */
-  #toJson(error: unknown): object {
-    if (hasErrorCode(error, "VAULT_RPC_ERROR")) {
-      const { rpcCode: code = SERVER_ERROR, problem: message } = error.details;
-      return { code, message };
-    }
-    this.failure = error;
-    const { message } = toRpcError(error, FORK_REQUESTS, this.upstream);
-    return { code: SERVER_ERROR, message };
   }
 }
 
