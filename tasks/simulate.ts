@@ -12,7 +12,7 @@ import { findSender } from "../src/sending/signer.js";
 import { readingFields } from "../src/simulation/watch-list.js";
 import type { SimulateSettleAllOptions } from "../src/simulation/options.js";
 import { simulateSettleAll } from "../src/simulation/simulate.js";
-import type { Simulated, SimulatedFrom } from "../src/simulation/simulate.js";
+import type { Simulated } from "../src/simulation/simulate.js";
 import { NATIVE, describeTokens } from "../src/simulation/tokens.js";
 import type {
   BalanceChange,
@@ -82,7 +82,7 @@ export async function simulateToShow(
   vault: VaultHost,
   options: SimulateSettleAllOptions,
   findDefaultSender?: () => Promise<string>,
-): Promise<ShownSimulation & SimulatedFrom> {
+): Promise<ShownSimulation> {
   const simulated = await simulateSettleAll(vault, options, findDefaultSender);
   const { simulation, pin } = simulated;
   const moved = [...simulation.balances, ...(simulation.transfers ?? [])];

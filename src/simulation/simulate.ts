@@ -33,6 +33,9 @@ import type { KnownContract } from "./watch-list.js";
 export interface Simulated {
   readonly simulation: Simulation;
   readonly chainId: number;
+  /** The block that it started from. */
+  readonly block: BlockInfo;
+  readonly pin: PinnedBlock;
   readonly sender: Address;
   /** Contracts whose balances were read. */
   readonly contracts: readonly KnownContract[];
@@ -45,12 +48,6 @@ export interface Simulated {
   readonly kept: readonly Address[];
 }
 
-/** A simulation, and the block that it started from. */
-export interface SimulatedFrom extends Simulated {
-  readonly block: BlockInfo;
-  readonly pin: PinnedBlock;
-}
-
 /**
  * @see HardhatVault.simulateSettleAll
  *
@@ -60,7 +57,7 @@ export async function simulateSettleAll(
   vault: VaultHost,
   given: SimulateSettleAllOptions,
   findSender?: () => Promise<string>,
-): Promise<SimulatedFrom> {
+): Promise<Simulated> {
   const options = await withAddress(given);
   const asked = parseOptions(vault, options);
   const client = vault.withOptions(options);
@@ -70,13 +67,7 @@ export async function simulateSettleAll(
     next,
     priceIn(client, next),
   ]);
-  const simulated = await simulate(client, { ...asked, sender, price }, chosen);
-  const { number, timestamp, hash } = chosen.latest;
-  return {
-    ...simulated,
-    block: { number, timestamp },
-    pin: { number, hash },
-  };
+  return await simulate(client, { ...asked, sender, price }, chosen);
 }
 
 /**
@@ -91,6 +82,7 @@ export async function simulate(
   next: ChosenNextBlock,
 ): Promise<Simulated> {
   const { networkName } = vault;
+  const { latest } = next;
   const { orderIDs = [], tokens = [] } = request;
   const [contracts, vaultContract, attempt] = await Promise.all([
     findContracts(vault),
@@ -113,10 +105,12 @@ export async function simulate(
   if (accountIn(before, vaultContract.address).codeSize === 0n) {
     // Its code is known from the readings, without a request of its own. A call to an
     // address without code succeeds, and would pass for a settlement.
-    throw noCode("vault", vaultContract, networkName, next.latest.number);
+    throw noCode("vault", vaultContract, networkName, latest.number);
   }
   const found = {
     chainId: before.block.chainId,
+    block: { number: latest.number, timestamp: latest.timestamp },
+    pin: { number: latest.number, hash: latest.hash },
     sender,
     contracts,
     ordersRead: countOrders(before),

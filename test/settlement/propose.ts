@@ -34,6 +34,7 @@ describe("lossInGuard()", () => {
       ...{ changes: [], balances: [], transfers: [], notes: [], ...changes },
     },
     ...{ chainId: 1, sender: VAULT, contracts: [], ordersRead: 0 },
+    ...{ block: { number: 1, timestamp: 1 }, pin: { number: 1, hash: "" } },
     ...{ balance: 0n, gasNeeded: null, kept },
   });
   const routeBy = (guard: Address | null): SettlementRoute => ({

@@ -4,7 +4,6 @@ import pLimit from "p-limit";
 
 import { simulateToShow } from "../../tasks/simulate.js";
 import { simulateSettleAll } from "../../src/simulation/simulate.js";
-import type { SimulatedFrom } from "../../src/simulation/simulate.js";
 import type { ShownSimulation } from "../../tasks/simulate.js";
 import { VaultError } from "../../src/errors.js";
 import { useAnvil } from "../helpers/anvil.js";
@@ -126,10 +125,7 @@ describe("a simulation while the chain replaces its newest block", () => {
             });
           const asked = { engine };
           const simulate = async (): Promise<
-            Pick<
-              ShownSimulation & SimulatedFrom,
-              "pin" | "simulation" | "tokens"
-            >
+            Pick<ShownSimulation, "pin" | "simulation" | "tokens">
           > =>
             isShown
               ? await simulateToShow(vault.at(contracts), asked)

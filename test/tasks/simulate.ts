@@ -155,6 +155,10 @@ describe("the screen of a simulation", () => {
         {
           simulation: { ...simulated, ...simulation },
           ...{ chainId: 5, sender: SENDER, ordersRead: 0 },
+          ...{
+            block: { number: 1, timestamp: 1 },
+            pin: { number: 1, hash: "" },
+          },
           ...{ balance: 0n, gasNeeded: null, tokens: new Map() },
           kept: [],
           contracts: [

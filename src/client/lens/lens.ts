@@ -248,22 +248,3 @@ export function entryAnswer(
     ? { reverted: decodeRevertReason(`0x${data.toString("hex")}`) }
     : { data };
 }
-
-/**
- * @param answer Of a call that {@link encodeReadCalls} made.
- * @returns The answer of each call; undefined if it needs a request of its own.
- */
-export function readsIn(
-  answer: CallResult,
-): ReadonlyArray<CallResult | undefined> {
-  const parsed = "data" in answer ? parseLensAnswer(answer.data) : undefined;
-  return (parsed?.entries ?? []).map((entry) =>
-    parsed === undefined || isUnanswered(entry)
-      ? undefined
-      : entryAnswer(parsed, entry),
-  );
-}
-
-function isUnanswered({ status }: LensEntry): boolean {
-  return status === "tooLong" || status === "usedUp";
-}

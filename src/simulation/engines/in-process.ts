@@ -6,20 +6,18 @@ import {
   factsCall,
   parseFacts,
 } from "../../client/lens/facts.js";
-import { encodeReadCalls, lensCode, readsIn } from "../../client/lens/lens.js";
+import { lensCode } from "../../client/lens/lens.js";
 import type { ReadCall } from "../../client/lens/lens.js";
 import { assertInvariant, hasErrorCode, vaultError } from "../../errors.js";
 import { configuredGasCap } from "../../host.js";
 import type { VaultHost } from "../../host.js";
 import { asRecord, listOf } from "../../json.js";
-import type { Hex } from "../../protocol/index.js";
 import type { BlockId } from "../../rpc/block-id.js";
 import { getBlock, getNextBlock } from "../../rpc/blocks.js";
 import { callContract } from "../../rpc/calls.js";
 import type { CallResult } from "../../rpc/calls.js";
 import { TRANSACTION_GAS_CAP } from "../../rpc/chain.js";
 import { oneChangeAtATime } from "../../rpc/development-node.js";
-
 import type { RpcClient } from "../../rpc/rpc-client.js";
 import { decodeRevertReason } from "../../rpc/revert-reason.js";
 import { traceTransaction } from "../../rpc/traces.js";
@@ -143,18 +141,43 @@ async function mine(
     ]);
     assertInvariant(isHexString(hash, 32), "a transaction without a hash");
     await rpc.request("evm_mine");
-    const mined = await readMined(rpc, hash, limit);
-    if (mined.block.timestamp !== time) {
+    const [receipt, traced] = await Promise.all([
+      getReceipt(rpc, hash),
+      traceTransaction(rpc, hash, "calls"),
+    ]);
+    const ofTokens = transfersIn(receipt?.logs);
+    assertInvariant(
+      receipt !== undefined && ofTokens !== undefined,
+      "a transaction that is not mined, or without logs",
+    );
+    const { gasUsed, logs } = receipt;
+    const block = await getBlock(rpc, receipt.blockNumber);
+    if (block.timestamp !== time) {
       throw minedMeanwhile();
     }
+    // The outermost call has the reason of a failure.
+    const { output, error } = traced;
+    const failed = {
+      data: isHexString(output, true) ? output : "0x",
+      message:
+        typeof error === "string" && error !== "execution reverted"
+          ? error
+          : undefined,
+      gasUsed,
+      gasGiven: limit,
+    };
     return {
-      ...mined,
       engine: "in-process",
       before,
-      after: await readAll(vault, watched, mined.block.number),
+      after: await readAll(vault, watched, block.number),
       lent,
-      feePaid: mined.gasUsed * price,
-      gasNeeded: beforeRefunds(mined.gasUsed),
+      feePaid: gasUsed * price,
+      block: { number: block.number, timestamp: time },
+      failed: (receipt.succeeded ?? error === undefined) ? undefined : failed,
+      gasUsed,
+      gasNeeded: beforeRefunds(gasUsed),
+      transfers: [...nativeTransfersOf(traced), ...ofTokens],
+      logs,
       notes: [],
     };
   };
@@ -172,28 +195,19 @@ async function mine(
 const executionFailure =
   /out of ?gas|opcode|EVM error|stack (?:under|over)flow|jump|instruction/iu;
 
-/**
- * Reads the watch list in one call, and repeats failed reads one by one: a contract may
- * refuse a caller with code, such as the lens, or need more gas than its share.
- */
 async function readAll(
   vault: VaultHost,
-  watched: Watched,
+  { accounts, reads }: Watched,
   block: BlockId,
 ): Promise<State> {
   const { from } = vault.readContext({});
   const call = async (
     { target: to, data }: ReadCall,
-    ...lenses: readonly string[]
+    ...overrides: readonly object[]
   ): Promise<CallResult> => {
-    const overrides = lenses.map((lens) => ({ [lens]: { code: lensCode } }));
+    const asked = { from, to, data };
     try {
-      return await callContract(
-        vault.rpc,
-        { from, to, data },
-        block,
-        ...overrides,
-      );
+      return await callContract(vault.rpc, asked, block, ...overrides);
     } catch (error) {
       if (
         hasErrorCode(error, "VAULT_RPC_ERROR") &&
@@ -204,52 +218,12 @@ async function readAll(
       throw error;
     }
   };
-  // The caller of the reads may be the sender: its own code counts.
-  const facts = parseFacts(
-    await call(factsCall(NOBODYS_ADDRESS, watched.accounts), NOBODYS_ADDRESS),
-    watched.accounts,
-  );
-  assertInvariant(facts !== undefined, "the simulator ran no lens");
-  const data = encodeReadCalls(watched.reads);
-  const together = readsIn(await call({ target: from, data }, from));
-  const answers = await Promise.all(
-    watched.reads.map(async (read, index) => {
-      const answer = together[index];
-      return answer !== undefined && "data" in answer
-        ? answer
-        : await call(read);
-    }),
-  );
-  return { facts, answers };
-}
-
-async function readMined(
-  rpc: RpcClient,
-  hash: Hex,
-  gasGiven: bigint,
-): Promise<Pick<Run, "block" | "failed" | "gasUsed" | "logs" | "transfers">> {
-  const [receipt, traced] = await Promise.all([
-    getReceipt(rpc, hash),
-    traceTransaction(rpc, hash, "calls"),
+  const lens = { [NOBODYS_ADDRESS]: { code: lensCode } };
+  const [answer, ...answers] = await Promise.all([
+    call(factsCall(NOBODYS_ADDRESS, accounts), lens),
+    ...reads.map(async (read) => await call(read)),
   ]);
-  assertInvariant(receipt !== undefined, "a transaction that is not mined");
-  const { gasUsed, logs } = receipt;
-  const tokenTransfers = transfersIn(logs);
-  assertInvariant(tokenTransfers !== undefined, "a receipt without logs");
-  const { number, timestamp } = await getBlock(rpc, receipt.blockNumber);
-  // The outermost call has the reason of a failure.
-  const { output, error } = traced;
-  const message =
-    typeof error === "string" && error !== "execution reverted"
-      ? error
-      : undefined;
-  const data = isHexString(output, true) ? output : "0x";
-  const hasSucceeded = receipt.succeeded ?? error === undefined;
-  return {
-    block: { number, timestamp },
-    gasUsed,
-    logs,
-    transfers: [...nativeTransfersOf(traced), ...tokenTransfers],
-    failed: hasSucceeded ? undefined : { data, message, gasUsed, gasGiven },
-  };
+  const facts = parseFacts(answer, accounts);
+  assertInvariant(facts !== undefined, "the simulator ran no lens");
+  return { facts, answers };
 }

@@ -4,8 +4,7 @@ import { expect } from "chai";
 import { AbiCoder, id } from "ethers";
 import fc from "fast-check";
 
-import { parseLensAnswer, readsIn } from "../../../src/client/lens/lens.js";
-import { decodeRevertReason } from "../../../src/rpc/revert-reason.js";
+import { parseLensAnswer } from "../../../src/client/lens/lens.js";
 
 const entry = fc.record({
   status: fc.integer({ min: 0, max: 3 }),
@@ -116,23 +115,5 @@ describe("client - packed entries", () => {
       const rest = bytes.subarray(0, bytes.length - cut);
       expect(parseLensAnswer(rest)).to.equal(undefined);
     }
-  });
-});
-
-describe("client - readsIn", () => {
-  it("readsIn() has no result for a call that needs a request of its own, and none for an answer that reverted", () => {
-    const data = Uint8Array.from([7]);
-    const entries = [0, 1, 2, 3].map((status) => ({
-      status,
-      data,
-      hasCode: true,
-    }));
-    const bytes = encode({ ...whole, entries });
-    const [reverted, returned, ...more] = readsIn({ data: bytes });
-    expect(reverted).to.have.property("reverted");
-    expect(returned).to.have.deep.property("data", Buffer.from([7]));
-    expect(more).to.deep.equal([undefined, undefined]);
-    const failed = decodeRevertReason("0x");
-    expect(readsIn({ reverted: failed })).to.deep.equal([]);
   });
 });
