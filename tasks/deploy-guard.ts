@@ -32,6 +32,7 @@ export async function deploy(
     isAsked: !yes,
     confirm: async (deployment) => {
       await say(err, ...deploymentBlocks(deployment, network));
+      await say(err);
       if (!yes && ask === undefined) {
         throw invalidArgument(
           "--yes",

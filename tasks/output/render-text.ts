@@ -181,8 +181,12 @@ export function cutToWidth(text: string, { width }: Style): string {
   return letters.join("");
 }
 
-/** Keeps a number and its unit on one line, and a number and its noun. */
+/** Keeps a number and its unit on one line, a number and its noun, and a command. */
 function joinUnits(text: string): string {
   const gap = /(?<=\d) (?=raw|tokens|%)|(?<=\b(?:block|chain|order)) (?=\d)/gu;
-  return text.replaceAll(gap, "\u00a0");
+  return text
+    .replaceAll(gap, "\u00a0")
+    .replaceAll(/`npx [^`]*`/gu, (command) =>
+      command.replaceAll(" ", "\u00a0"),
+    );
 }

@@ -15,6 +15,7 @@ import { INTRINSIC_GAS, settlementCall } from "../../guard/call.js";
 import { usesAllGas } from "../../guard/outcome.js";
 import type { VaultHost } from "../../host.js";
 import { asRecord } from "../../json.js";
+import { formatGasPrice } from "../../protocol/amounts.js";
 import { toBlockId } from "../../rpc/block-id.js";
 import type { Block, BlockInfo } from "../../rpc/blocks.js";
 import type { CallResult } from "../../rpc/calls.js";
@@ -149,7 +150,7 @@ export async function simulateOnNode(
       baseFee === baseFeePerGas
         ? []
         : [
-            `The node simulates with a base fee of ${baseFee} wei instead of ${baseFeePerGas}: a contract that reads block.basefee can do something else when it is mined.`,
+            `The node simulates with a base fee of ${formatGasPrice(baseFee)} instead of ${formatGasPrice(baseFeePerGas)}: a contract that reads block.basefee can do something else when it is mined.`,
           ],
   };
 }

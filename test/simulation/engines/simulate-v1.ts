@@ -219,7 +219,7 @@ describe("wrong answers of eth_simulateV1", () => {
       baseFeePerGas: "0x9",
     }));
     const { notes } = await simulateOn(node);
-    expect(notes.join()).to.contain("a base fee of 7 wei instead of 9");
+    expect(notes.join()).to.contain("a base fee of 7 wei instead of 9 wei");
   });
 });
 

@@ -106,6 +106,16 @@ describe("blocks of a task as text", () => {
       "One\n\nTwo\na\nb\n\nc\n\nThree\ne\n\n日本\n====\nLabel",
     ],
     [
+      "a command in a sentence is not broken, so that it can be copied",
+      30,
+      [
+        notes(
+          "Run `npx hardhat vault settle` or `npx hardhat vault status` now.",
+        ),
+      ],
+      "Run\n`npx hardhat vault settle` or\n`npx hardhat vault status` now.",
+    ],
+    [
       "code is not wrapped",
       60,
       [code(`{ ${"b c ".repeat(30)} }`), code("")],
