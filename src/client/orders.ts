@@ -22,7 +22,7 @@ import {
 } from "./order-reader.js";
 import type { Chunk, FailedOrder, ListedOrder, Order } from "./order-reader.js";
 import { scanOptions } from "./reader.js";
-import type { ScanProgress, VaultReader } from "./reader.js";
+import type { Readable, ScanProgress } from "./reader.js";
 
 const rangeOptions = {
   /** First id of the range. Default: 0. */
@@ -79,7 +79,7 @@ export const UNKNOWN_IDS_AT_END = 500;
 
 /** @see VaultClient.orders */
 export async function* readOrders(
-  vault: VaultReader,
+  vault: Readable,
   options: OrdersOptions,
 ): AsyncGenerator<ListedOrder, void, undefined> {
   const stop = new AbortController();
@@ -89,15 +89,14 @@ export async function* readOrders(
     const { selected, matches, chunkSize, concurrency } = parseOptions(options);
     const { first, total, take } = selected;
     signal?.throwIfAborted();
+    const context = await vault.openContext(options);
     // Ends requests under way when the reader leaves.
-    const context = await vault
-      .withOptions({ signal: stop.signal })
-      .openContext(options);
-    const { rpc, block } = context;
+    const rpc = context.rpc.withOptions({ signal: stop.signal });
+    const { block } = context;
     const target = await context.locate("trading", "orders");
     const pin = typeof block === "object" ? block : await getBlock(rpc, block);
     const isOpen = total === Infinity;
-    const reader = new OrderReader({ ...context, block: pin }, target, {
+    const reader = new OrderReader({ ...context, rpc, block: pin }, target, {
       isRange: options.ids === undefined,
       isOpen,
       concurrency: concurrency ?? MOST_AT_ONCE,

@@ -5,17 +5,12 @@ import type { PinnedBlock } from "../rpc/block-id.js";
 import { getBlock } from "../rpc/blocks.js";
 import { requireSameBranch } from "../rpc/pinned-block.js";
 import { encodeCall } from "./codec.js";
-import {
-  parseBlockTag,
-  parseCount,
-  requireFixedBlock,
-  withAddress,
-} from "./inputs.js";
+import { parseBlockTag, parseCount, requireFixedBlock } from "./inputs.js";
 import type { BlockTag } from "./inputs.js";
 import { checkOptions, option } from "./options.js";
 import type { OptionsOf } from "./options.js";
 import { readCall, scanOptions } from "./reader.js";
-import type { VaultReader } from "./reader.js";
+import type { Context, Readable } from "./reader.js";
 
 /** Requests at the same time, each one small `eth_call`. */
 const CONCURRENCY = 16;
@@ -89,22 +84,28 @@ interface RoundAt {
 
 /** @see VaultClient.rounds */
 export async function* readRounds(
-  vault: VaultReader,
+  vault: Readable,
   options: RoundsOptions,
 ): AsyncGenerator<PastRound, void, undefined> {
   checkOptions("rounds()", options, roundsOptions);
   options.signal?.throwIfAborted();
   const stop = new AbortController();
   try {
-    const client = vault
-      .withOptions(await withAddress(options))
-      // Ends requests under way when the reader leaves, or when one of them fails.
-      .withOptions({ signal: stop.signal });
-    const [first, last] = await parseRange(client, options);
-    const read = await roundReader(client, last);
+    const { fromBlock = 0, toBlock = "latest", ...rest } = options;
+    for (const [where, tag] of Object.entries({ fromBlock, toBlock })) {
+      parseBlockTag(tag, where);
+      requireFixedBlock(tag, where);
+    }
+    parseCount(options.concurrency, "concurrency");
+    const opened = await vault.openContext({ ...rest, blockTag: toBlock });
+    // Ends requests under way when the reader leaves, or when one of them fails.
+    const rpc = opened.rpc.withOptions({ signal: stop.signal });
+    const context = { ...opened, rpc };
+    const [first, last] = await findRange(context, fromBlock);
+    const read = await roundReader(context, last);
     yield* joinRounds(search([first, last.number], read, options));
     // The blocks below the last one were read by their numbers.
-    await requireSameBranch(client.rpc, last);
+    await requireSameBranch(rpc, last);
   } finally {
     stop.abort();
   }
@@ -253,10 +254,9 @@ function asListed(round: VaultRound & PastRound): PastRound {
 
 /** Reads the round of a block; none if the contract fails. */
 async function roundReader(
-  client: VaultReader,
+  context: Context,
   last: PinnedBlock,
 ): Promise<(block: number) => Promise<RoundAt>> {
-  const context = client.readContext();
   const call = encodeCall("getLatestRoundInfo", []);
   const target = await context.locate(call.role, call.operation);
   return async (block) => {
@@ -278,19 +278,13 @@ async function roundReader(
   };
 }
 
-async function parseRange(
-  client: VaultReader,
-  { fromBlock = 0, toBlock = "latest", concurrency }: RoundsOptions,
+async function findRange(
+  { rpc, block }: Context,
+  fromBlock: BlockTag,
 ): Promise<readonly [first: number, last: PinnedBlock]> {
-  for (const [where, tag] of Object.entries({ fromBlock, toBlock })) {
-    parseBlockTag(tag, where);
-    requireFixedBlock(tag, where);
-  }
-  parseCount(concurrency, "concurrency");
-  const { rpc, block } = client.readContext({ blockTag: toBlock });
   const [first, last] = await Promise.all([
     typeof fromBlock === "string"
-      ? client.block(fromBlock).then(({ number }) => number)
+      ? getBlock(rpc, fromBlock).then(({ number }) => number)
       : Number(fromBlock),
     typeof block === "object" ? block : getBlock(rpc, block),
   ]);

@@ -16,7 +16,7 @@ import { tryLens } from "./lens/lens.js";
 import { option } from "./options.js";
 import type { OptionsOf } from "./options.js";
 import { LOOK_UP, readCall, readOptions } from "./reader.js";
-import type { Context, VaultReader } from "./reader.js";
+import type { Context, Readable } from "./reader.js";
 
 /**
  * Every reading without arguments, at one block. Values are unscaled. A reading that
@@ -44,7 +44,7 @@ export interface SnapshotOptions extends OptionsOf<typeof snapshotOptions> {}
 
 /** Takes a snapshot, and returns the block with which a series of reads may go on. */
 export async function takePinnedSnapshot(
-  vault: VaultReader,
+  vault: Readable,
   options: SnapshotOptions,
 ): Promise<{ readonly snapshot: VaultSnapshot; readonly pin: PinnedBlock }> {
   const orThrow = (error: unknown): FailedReading => {

@@ -1,7 +1,9 @@
-import { BrowserProvider, Contract } from "ethers";
+import { inspect } from "node:util";
+
+import { BrowserProvider, Contract, ZeroAddress } from "ethers";
 import type { ContractRunner } from "ethers";
 
-import { fallbackTo } from "../errors.js";
+import { GIVEN_PROVIDER, fallbackTo } from "../errors.js";
 import { contractRoleNames, contractRoles } from "../protocol/index.js";
 import type {
   Address,
@@ -10,22 +12,47 @@ import type {
   ContractType,
   ContractTypeName,
   MarginAmounts,
+  OperationArguments,
+  OperationResult,
   PoolAmounts,
   PoolName,
   ReadOperationName,
   VaultOrder,
   VaultRound,
 } from "../protocol/index.js";
-import { fixedAddresses, firstOf } from "./addresses.js";
-import type { ContractAddresses } from "./addresses.js";
-import { contractFactories } from "./codec.js";
+import { toBlockId } from "../rpc/block-id.js";
+import type { PinnedBlock } from "../rpc/block-id.js";
+import { getBlock } from "../rpc/blocks.js";
+import type { BlockInfo } from "../rpc/blocks.js";
+import { getChainId } from "../rpc/chain.js";
+import { requireProvider } from "../rpc/eip1193.js";
+import type { Eip1193Provider } from "../rpc/eip1193.js";
+import { requireSameBranch } from "../rpc/pinned-block.js";
+import type { RevertReason } from "../rpc/revert-reason.js";
+import { DEFAULT_TIMEOUT_MS, RpcClient } from "../rpc/rpc-client.js";
+import { firstOf, fixedAddresses, requireAddress } from "./addresses.js";
+import type {
+  AddressResolver,
+  ContractAddresses,
+  LocatedAddress,
+} from "./addresses.js";
+import { contractFactories, encodeCall } from "./codec.js";
+import { errorAbisIn, explainReason } from "./error-abis.js";
+import type { ErrorAbisOf } from "./error-abis.js";
 import { isNotConfigured } from "./failed-reading.js";
-import { readOrders } from "./orders.js";
-import type { ListedOrder, Order } from "./order-reader.js";
-import type { OrdersOptions } from "./orders.js";
+import {
+  parseAccount,
+  parseBlockTag,
+  parseDuration,
+  withAddress,
+} from "./inputs.js";
+import type { BlockTag } from "./inputs.js";
 import { checkOptions } from "./options.js";
-import { VaultReader } from "./reader.js";
-import type { ReadOptions } from "./reader.js";
+import type { ListedOrder, Order } from "./order-reader.js";
+import { readOrders } from "./orders.js";
+import type { OrdersOptions } from "./orders.js";
+import { LOOK_UP, clientOptions, readCall, readOptions } from "./reader.js";
+import type { Context, ReadOptions, VaultClientOptions } from "./reader.js";
 import { readRounds } from "./rounds.js";
 import type { PastRound, RoundsOptions } from "./rounds.js";
 import { snapshotOptions, takePinnedSnapshot } from "./snapshot.js";
@@ -34,6 +61,15 @@ import type {
   StrictVaultSnapshot,
   VaultSnapshot,
 } from "./snapshot.js";
+
+/** The parts of a vault that a copy of it may have of its own. */
+interface VaultParts {
+  readonly locate?: AddressResolver;
+  readonly rpc?: RpcClient;
+  /** Sender of reads that name none. */
+  readonly from?: string;
+  readonly pin?: PinnedBlock;
+}
 
 export type VaultContracts = {
   readonly [Role in ContractRole]: ReturnType<
@@ -54,8 +90,44 @@ export interface VaultReads extends Pick<VaultClient, ReadOperationName> {}
  * A subclass may add methods that use no `#private` member: the vaults of `at()` inherit
  * them.
  */
-export class VaultClient extends VaultReader {
+export class VaultClient {
+  public readonly provider: Eip1193Provider;
+  /** The network's name in error texts. */
+  public readonly networkName: string;
+  /** @internal */
+  public readonly rpc: RpcClient;
+  protected readonly locate: AddressResolver;
+  /** Sender of reads that name none. Default: `defaultFrom()`. */
+  protected readonly from: string | undefined;
+  /** The block whose reads are all of one branch of the chain. */
+  protected readonly pin?: PinnedBlock;
+  /** @internal */
+  protected readonly errorAbisOf: ErrorAbisOf;
   private madeContracts: VaultContracts | undefined;
+
+  /**
+   * @param contracts Addresses by role. A missing one fails when it is used.
+   * @throws VaultError VAULT_INVALID_ADDRESS, VAULT_INVALID_ARGUMENT
+   */
+  constructor(
+    provider: Eip1193Provider,
+    contracts: ContractAddresses | AddressResolver,
+    options: VaultClientOptions = {},
+  ) {
+    checkOptions("VaultClient", options, clientOptions);
+    this.provider = requireProvider(provider);
+    this.networkName = options.networkName ?? GIVEN_PROVIDER;
+    this.rpc = options.rpc ?? new RpcClient(provider, this.networkName);
+    this.locate =
+      typeof contracts === "function"
+        ? contracts
+        : fixedAddresses(contracts, "VaultClient");
+    this.from =
+      options.from === undefined
+        ? undefined
+        : parseAccount(options.from, "from");
+    this.errorAbisOf = options.errorAbisOf ?? errorAbisIn(options.abis ?? []);
+  }
 
   /**
    * The ethers contracts by role, typed by TypeChain. Connect a signer to send.
@@ -100,6 +172,53 @@ export class VaultClient extends VaultReader {
   public at(contracts: ContractAddresses, source = "at()"): this {
     const given = fixedAddresses(contracts, source);
     return this.copy({ locate: firstOf(given, this.locate) });
+  }
+
+  /**
+   * Resolves the address of a contract and its source, such as a setting.
+   *
+   * @throws VaultError VAULT_CONTRACT_NOT_CONFIGURED, VAULT_INVALID_ADDRESS,
+   * VAULT_CONFIG_VARIABLE
+   */
+  public async addressOf(
+    role: ContractRole,
+    operation = `the ${contractRoles[role].label}`,
+  ): Promise<LocatedAddress> {
+    const context = { operation, network: this.networkName };
+    return await this.rpc.withinDeadline(
+      LOOK_UP,
+      requireAddress(this.locate, role, context),
+    );
+  }
+
+  /**
+   * Reads one operation by its name, as the method of that name does.
+   *
+   * @throws VaultError for invalid arguments and options: VAULT_INVALID_INTEGER,
+   * VAULT_INVALID_ENUM, VAULT_INVALID_ADDRESS, VAULT_INVALID_BLOCK,
+   * VAULT_INVALID_ARGUMENT; for the contract: VAULT_CONTRACT_NOT_CONFIGURED,
+   * VAULT_CONFIG_VARIABLE, VAULT_NO_CODE, VAULT_CALL_REVERTED,
+   * VAULT_RETURN_DATA_MALFORMED; for the block: VAULT_BLOCK_NOT_FOUND,
+   * VAULT_ARCHIVE_NODE_NEEDED; and errors of a request
+   *
+   * @example
+   * ```ts
+   * await vault.read("getFundingFeeRate", ["call"]);
+   * // 25000n
+   * ```
+   */
+  public async read<Name extends ReadOperationName>(
+    operation: Name,
+    args: OperationArguments<Name>,
+    options: ReadOptions = {},
+  ): Promise<OperationResult<Name>> {
+    checkOptions(operation, options, readOptions);
+    const call = encodeCall(operation, args);
+    const context = await this.openContext(options, DEFAULT_TIMEOUT_MS);
+    const target = await context.locate(call.role, operation);
+    const value = await readCall(context, call, target);
+    // the decoder follows the table entry that makes the type
+    return value as OperationResult<Name>;
   }
 
   /**
@@ -354,9 +473,118 @@ export class VaultClient extends VaultReader {
     return readRounds(this, options);
   }
 
-  /** @internal A copy makes contracts of its own, with its addresses. */
-  protected override copy(parts: Parameters<VaultReader["copy"]>[0]): this {
-    return Object.assign(super.copy(parts), { madeContracts: undefined });
+  /** @internal `console.log()` would print every part of the network. */
+  public [inspect.custom](): string {
+    return `${this.constructor.name} { networkName: ${inspect(this.networkName)} }`;
+  }
+
+  /**
+   * Returns the same vault, all of whose requests share these options.
+   *
+   * @param standardTimeout Milliseconds if there is no deadline yet.
+   * @internal
+   */
+  public withOptions(
+    { from, timeout, signal, onRetry }: Omit<ReadOptions, "blockTag">,
+    standardTimeout?: number,
+  ): this {
+    const milliseconds =
+      timeout === undefined ? undefined : parseDuration("timeout", timeout);
+    const rpc = this.rpc.withOptions(
+      { timeout: milliseconds, signal, onRetry },
+      standardTimeout,
+    );
+    return this.copy({
+      rpc,
+      ...(from !== undefined && { from: parseAccount(from, "from") }),
+    });
+  }
+
+  /**
+   * Returns a vault with the methods and the fields of this one, those of a subclass among
+   * them, but for these parts.
+   *
+   * @internal
+   */
+  protected copy(parts: VaultParts): this {
+    // an object of the same class
+    const copied = Object.create(Reflect.getPrototypeOf(this)) as this;
+    return Object.assign(copied, this, { madeContracts: undefined }, parts);
+  }
+
+  /** Reads number and timestamp (Unix seconds) of a block. */
+  public async block(blockTag: BlockTag = "latest"): Promise<BlockInfo> {
+    const { number, timestamp } = await getBlock(
+      this.rpc,
+      parseBlockTag(blockTag),
+    );
+    return { number, timestamp };
+  }
+
+  public async chainId(): Promise<number> {
+    return await getChainId(this.rpc);
+  }
+
+  /**
+   * Returns the same vault, whose reads at this block's number are of this branch of the
+   * chain. At the end of a series of reads, {@link VaultClient.requirePin} shows that the
+   * block is still there.
+   *
+   * @internal
+   */
+  public pinnedTo(pin: PinnedBlock): this {
+    return this.copy({ pin });
+  }
+
+  /**
+   * @throws VaultError VAULT_REORGED if the chain has replaced the block
+   * @internal
+   */
+  public async requirePin(): Promise<void> {
+    if (this.pin !== undefined) {
+      await requireSameBranch(this.rpc, this.pin);
+    }
+  }
+
+  /** @internal What reads by this sender at this block need. */
+  public readContext({ from, blockTag = "latest" }: ReadOptions = {}): Context {
+    const { rpc, pin, errorAbisOf } = this;
+    const tag = parseBlockTag(blockTag);
+    return {
+      rpc,
+      from:
+        from === undefined
+          ? (this.from ?? this.defaultFrom())
+          : parseAccount(from, "from"),
+      block: pin !== undefined && tag === toBlockId(pin) ? pin : tag,
+      locate: async (role, operation) => await this.addressOf(role, operation),
+      errorAbisOf,
+    };
+  }
+
+  /**
+   * The same with all options of a read.
+   *
+   * @param standardTimeout Milliseconds if there is no deadline yet.
+   * @internal
+   */
+  public async openContext(
+    options: ReadOptions,
+    standardTimeout?: number,
+  ): Promise<Context> {
+    const { blockTag } = options;
+    const given = await withAddress(options);
+    return this.withOptions(given, standardTimeout).readContext({ blockTag });
+  }
+
+  /** @internal Decodes a custom error whose ABI is known. */
+  public async explain(reason: RevertReason): Promise<RevertReason> {
+    return await explainReason(reason, this.errorAbisOf, this.rpc.hide);
+  }
+
+  /** Sender if neither the vault nor the read has one; a subclass may override it. */
+  protected defaultFrom(): string {
+    return ZeroAddress;
   }
 
   /** Runs the calls of `contracts`; a subclass may override it. */
