@@ -25,19 +25,14 @@ import { tryCall } from "../rpc/calls.js";
 import { isDevelopmentNode } from "../rpc/development-node.js";
 import { NO_REASON } from "../rpc/revert-reason.js";
 import { requireFeeLimit, resolveFees } from "../sending/fees.js";
-import {
-  findGuard,
-  findRoute,
-  keepsTokens,
-  settlementCall,
-} from "../guard/call.js";
+import { findGuard, findRoute, settlementCall } from "../guard/call.js";
 import type { FoundGuard } from "../guard/call.js";
 import { chooseNextBlock } from "../simulation/next-block.js";
 import { explainRefusal } from "../guard/outcome.js";
 import { findNextRun } from "../settlement/next-run.js";
 import { maxHeadAge, wouldNotSettle } from "../settlement/state.js";
 import { parseFeeLimits } from "../settlement/options.js";
-import { findGas, trySimulation } from "../settlement/propose.js";
+import { findGas, lossInGuard, trySimulation } from "../settlement/propose.js";
 import { resolveSigner } from "../sending/signer.js";
 import { describeUnfinished, findUnfinished } from "../settlement/next-run.js";
 
@@ -151,6 +146,9 @@ function examineHead(
       );
 }
 
+/** The contracts that a settlement needs. */
+const settlingRoles: readonly ContractRole[] = ["vault", "vaultFactory"];
+
 /** Checks that every contract can be read; those without an address are one check. */
 async function examineContracts(
   vault: VaultHost,
@@ -188,7 +186,7 @@ async function examineContracts(
   const names = missing.map(({ role }) => contractRoles[role].label).join(", ");
   const detail = `no address is configured of ${names}`;
   // Somebody who configured some contracts may need no others: a warning.
-  const finding = missing.some(({ role }) => role.startsWith("vault"))
+  const finding = missing.some(({ role }) => settlingRoles.includes(role))
     ? findingOf(first.error, checks.length === 0 ? "fail" : "warn")
     : ok("");
   const settles = finding.fix === null ? "; settling needs none" : "";
@@ -447,13 +445,11 @@ async function examineGuard(
 ): Promise<Finding> {
   const by = `${address}, through which ${settler === ZeroAddress ? "anyone" : settler} may settle`;
   if (gas === undefined || !("refusal" in gas)) {
-    const { kept = [] } = simulated ?? {};
-    const { guard } = route;
-    if (guard !== undefined && kept.length > 0) {
-      const { shortMessage, fix } = keepsTokens(vault, guard, kept);
-      return fail(`${by}. ${shortMessage}`, fix);
+    const loss = lossInGuard(vault, route, simulated, true);
+    if (loss !== undefined) {
+      return fail(`${by}. ${loss.shortMessage}`, textsForCommandLine(loss).fix);
     }
-    const { tokens = [] } = guard ?? {};
+    const { tokens = [] } = route.guard ?? {};
     const forwards =
       tokens.length === 0 ? "" : ` and forwards ${tokens.join(", ")}`;
     return ok(

@@ -31,9 +31,9 @@ export interface LazyHardhatVault extends Pick<
   HardhatVault,
   OperationName | (typeof otherMethods)[number] | "orders" | "rounds"
 > {
-  /** The TypeChain-typed contracts by role; `await` opens the connection. */
+  /** The TypeChain-typed contracts by role; reading it opens the connection. */
   readonly contracts: Promise<VaultContracts>;
-  /** The addresses by role; `await` opens the connection. */
+  /** The addresses by role; reading it opens the connection. */
   readonly addresses: Promise<VaultAddresses>;
   /** Returns the same vault with some addresses replaced, without opening it. */
   at(contracts: ContractAddresses): LazyHardhatVault;
