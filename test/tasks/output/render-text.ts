@@ -108,12 +108,8 @@ describe("blocks of a task as text", () => {
     [
       "a command in a sentence is not broken, so that it can be copied",
       30,
-      [
-        notes(
-          "Run `npx hardhat vault settle` or `npx hardhat vault status` now.",
-        ),
-      ],
-      "Run\n`npx hardhat vault settle` or\n`npx hardhat vault status` now.",
+      [notes("Run now `npx hardhat vault settle` at once.")],
+      "Run now\n`npx hardhat vault settle` at\nonce.",
     ],
     [
       "code is not wrapped",
