@@ -4,11 +4,7 @@ import {
   isFailedOrder,
 } from "../src/client/order-reader.js";
 import { UNKNOWN_IDS_AT_END } from "../src/client/orders.js";
-import type {
-  FailedOrder,
-  ListedOrder,
-  Order,
-} from "../src/client/order-reader.js";
+import type { ListedOrder, Order } from "../src/client/order-reader.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { hasOwnersScale, operations } from "../src/protocol/index.js";
 import type { Field } from "../src/protocol/index.js";
@@ -86,13 +82,16 @@ export function orderListing(
   legend = "",
 ): Listing<ListedOrder> & { readonly failures: () => number } {
   let [listed, empty, failed] = [0, 0, 0];
-  let first: FailedOrder | undefined;
+  let first = "";
   async function* counted(): AsyncGenerator<ListedOrder, void, undefined> {
     for await (const order of orders) {
       listed += 1;
-      empty += isEmptyOrder(order) ? 1 : 0;
-      failed += isFailedOrder(order) ? 1 : 0;
-      first ??= isFailedOrder(order) ? order : undefined;
+      if (isFailedOrder(order)) {
+        failed += 1;
+        first ||= `The first of these, ${order.orderID}: ${order.error.shortMessage}`;
+      } else if (isEmptyOrder(order)) {
+        empty += 1;
+      }
       yield order;
     }
   }
@@ -101,8 +100,7 @@ export function orderListing(
       empty > 0 &&
         `Empty, with every value zero: ${describeCount(empty, "id")}.`,
       failed > 0 && toned("bad", `Failed: ${describeCount(failed, "id")}.`),
-      first !== undefined &&
-        `The first of these, ${first.orderID}: ${first.error.shortMessage}`,
+      first !== "" && first,
     ]);
   return {
     noun: "order",

@@ -7,8 +7,6 @@ import {
   readInOneCall,
   readTogether,
 } from "../src/client/snapshot.js";
-import type { LocatedCall, Together } from "../src/client/snapshot.js";
-import type { Context } from "../src/client/reader.js";
 import { getNextBlock } from "../src/rpc/blocks.js";
 import type { BlockInfo } from "../src/rpc/blocks.js";
 import { maxHeadAge } from "../src/settlement/state.js";
@@ -44,7 +42,19 @@ export function createReadAction(
     const given = values.map((value) =>
       value instanceof Time ? value.after(time) : value,
     );
-    const queries = queriesFor(operation, given);
+    const [first] = given;
+    const isVariant = inputs[0]?.unit === "contractType";
+    // Without arguments, a call for each contract or contract type.
+    const queries: ReadonlyArray<Pick<Query, "args" | "path">> = given.every(
+      (value) => value === undefined,
+    )
+      ? queriesOf(operation)
+      : [
+          {
+            args: toCallArguments(inputs, given),
+            path: isVariant ? [key, String(first)] : [key],
+          },
+        ];
     const context = vault.readContext({ from, blockTag });
     const calls = await Promise.all(
       queries.map(
@@ -52,10 +62,13 @@ export function createReadAction(
           await locate(context, encodeCall(operation, query.args)),
       ),
     );
+    // One call is of one block by itself; a block that is named is read by its hash.
     const found =
-      header === undefined
-        ? await readAtOneBlock(context, calls)
-        : { ...header.envelope, ...(await readAt(context, header.pin, calls)) };
+      header !== undefined
+        ? { ...header.envelope, ...(await readAt(context, header.pin, calls)) }
+        : ((context.block === "latest"
+            ? await readInOneCall(context, calls)
+            : undefined) ?? (await readTogether(context, calls)));
     const { chainId, block } = found;
     const envelope = { network: vault.networkName, chainId, block };
     const isNow =
@@ -63,7 +76,6 @@ export function createReadAction(
     const { chainTime, note } = isNow
       ? await clockOf(vault, block)
       : { chainTime: block.timestamp };
-    const [first] = given;
     const isId = inputs[0]?.unit === "none" && typeof first === "bigint";
     const places: Record<string, unknown> = {};
     const readings = found.values.map((value, index) => {
@@ -105,24 +117,6 @@ function inTokensOf(
   return scaledBy(settings.tokenDecimals);
 }
 
-/** Without arguments, a call for each contract or contract type. */
-function queriesFor(
-  operation: ReadOperationName,
-  given: readonly unknown[],
-): ReadonlyArray<Pick<Query, "args" | "path">> {
-  if (given.every((value) => value === undefined)) {
-    return queriesOf(operation);
-  }
-  const { key, inputs } = operationEntry(operation);
-  const isVariant = inputs[0]?.unit === "contractType";
-  return [
-    {
-      args: toCallArguments(inputs, given),
-      path: isVariant ? [key, String(given[0])] : [key],
-    },
-  ];
-}
-
 /** Several arguments become one object, as `vault.read` takes them. */
 export function toCallArguments(
   inputs: readonly Field[],
@@ -135,18 +129,6 @@ export function toCallArguments(
           inputs.map(({ name }, index) => [name, given[index]]),
         ),
       ];
-}
-
-/** One call is of one block by itself; a block that is named is read by its hash. */
-async function readAtOneBlock(
-  context: Context,
-  calls: readonly LocatedCall[],
-): Promise<Omit<Together, "pin">> {
-  const found =
-    context.block === "latest"
-      ? await readInOneCall(context, calls)
-      : undefined;
-  return found ?? (await readTogether(context, calls));
 }
 
 /** The time that a round's end is counted from, with a note if the newest block is old. */

@@ -35,9 +35,9 @@ export function isEnumName(unit: string): unit is EnumName {
   return Object.hasOwn(enums, unit);
 }
 
-/** @returns The word for a number; `unknown (7)` if the protocol does not list it. */
+/** `put (2)`, or `unknown (7)` for a number that the protocol does not list. */
 export function describeEnumValue(enumName: EnumName, value: number): string {
   const numbers: Readonly<Record<string, number>> = enums[enumName];
   const word = enumWords[enumName].find((one) => numbers[one] === value);
-  return word ?? `unknown (${value})`;
+  return `${word ?? "unknown"} (${value})`;
 }

@@ -53,24 +53,17 @@ export function formatValue(
     case "boolean":
       return { text: describeAnswer(value) };
     case "number":
-      return { text: describeWord(field.unit, value, context) };
+      return {
+        text:
+          !context.raw && isEnumName(field.unit)
+            ? describeEnumValue(field.unit, value)
+            : `${value}`,
+      };
     case "bigint":
       return formatInteger(field, value, context);
     default:
       return { text: escapeUntrusted(String(value)) };
   }
-}
-
-function describeWord(
-  unit: Unit,
-  value: number,
-  { raw }: FormatContext,
-): string {
-  if (raw || !isEnumName(unit)) {
-    return String(value);
-  }
-  const word = describeEnumValue(unit, value);
-  return word.startsWith("unknown") ? word : `${word} (${value})`;
 }
 
 function formatInteger(
