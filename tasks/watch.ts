@@ -2,7 +2,6 @@ import { isFailedReading } from "../src/client/failed-reading.js";
 import { VaultError, vaultError } from "../src/errors.js";
 import type { VaultHost } from "../src/host.js";
 import { describeTime, operationEntry } from "../src/protocol/index.js";
-import type { DisplaySettings } from "../src/protocol/index.js";
 import { describeRound, hasEnded, isSameRound } from "../src/protocol/round.js";
 import { isReorganised } from "../src/rpc/pinned-block.js";
 import { pause } from "../src/rpc/signals.js";
@@ -18,7 +17,6 @@ import {
   title,
   toned,
 } from "./output/blocks.js";
-import type { Block } from "./output/blocks.js";
 import { describeAnswer, formatValue } from "./output/format-value.js";
 import {
   failedCell,
@@ -31,7 +29,7 @@ import {
 import { renderText } from "./output/render-text.js";
 import { Time } from "./parsers.js";
 import { taskAction } from "./run-task.js";
-import type { Terminal } from "./terminal.js";
+import type { TaskReport } from "./run-task.js";
 import { ATTEMPT, describeAttempt, readState } from "./vault-state.js";
 import type { VaultState } from "./vault-state.js";
 
@@ -49,11 +47,14 @@ export default taskAction(
       args,
       async (vault) => {
         const { out, progress } = surroundings.terminal;
-        const settings = { ...args, ...vault.settings };
+        const isText = out.isTTY && !args.json;
         let isMet = args.until === undefined;
-        for await (const event of watch(vault, args)) {
-          isMet ||= event.isLast;
-          if (!(await out.write(showEvent(event, settings, out)))) {
+        for await (const { isLast, json, blocks } of watch(vault, args)) {
+          isMet ||= isLast;
+          const shown = isText
+            ? renderText(blocks, out.style)
+            : toSafeJson(toDocument(json));
+          if (!(await out.write(`${shown}\n`))) {
             return { streamed: true, ok: isMet };
           }
           progress(`Watching ${escapeUntrusted(vault.networkName)}`);
@@ -64,20 +65,13 @@ export default taskAction(
     ),
 );
 
-export type WatchEvent = {
+/** What is printed of a check: JSON, or lines of text on a terminal. */
+type Shown = Pick<TaskReport, "json" | "blocks">;
+
+export interface WatchEvent extends Shown {
   /** True if the condition of `--until` holds. */
   readonly isLast: boolean;
-} & (
-  | { readonly outage: VaultError }
-  | {
-      readonly seen: VaultState;
-      /**
-       * For example `round.filledVolume`; empty after an outage without a change, and
-       * undefined in the first event.
-       */
-      readonly changed?: readonly string[];
-    }
-);
+}
 
 /**
  * Checks the vault until the condition holds; an outage does not end it.
@@ -88,7 +82,7 @@ export type WatchEvent = {
  */
 export async function* watch(
   vault: VaultHost,
-  { interval = 5_000, until, from }: Pick<Args, "interval" | "until" | "from">,
+  args: Pick<Args, "interval" | "until" | "from" | "raw">,
   // Replaced in tests; both in milliseconds.
   {
     now,
@@ -98,6 +92,7 @@ export async function* watch(
     sleep: pause,
   },
 ): AsyncGenerator<WatchEvent, void, undefined> {
+  const { interval = 5_000, until, from, raw } = args;
   const startedAt = now();
   const first = await checkVault(vault, from);
   const [failure] = first.failures;
@@ -111,7 +106,7 @@ export async function* watch(
   let seen = first;
   const isLast = (): boolean =>
     isOver(until, first, seen, (now() - startedAt) / 1_000);
-  yield { seen, isLast: isLast() };
+  yield { ...firstSight(seen, until, raw), isLast: isLast() };
   let outage: string | undefined;
   while (!isLast()) {
     await sleep(interval);
@@ -130,7 +125,7 @@ export async function* watch(
       const isBack = outage !== undefined;
       [seen, outage] = [latest, undefined];
       if (isBack || changed.length > 0) {
-        yield { seen, changed, isLast: isLast() };
+        yield { ...showChanges(seen, changed, raw), isLast: isLast() };
       }
     } catch (error) {
       if (isReorganised(error)) {
@@ -140,7 +135,9 @@ export async function* watch(
         throw error;
       }
       if (outage !== error.code) {
-        yield { outage: error, isLast: false };
+        const text = `No answer, trying again: ${error.shortMessage}`;
+        const blocks = [notes(toned("warn", text))];
+        yield { json: { error }, blocks, isLast: false };
       }
       outage = error.code;
     }
@@ -223,53 +220,37 @@ function changesBetween(before: VaultState, after: VaultState): string[] {
   );
 }
 
-type ShownArgs = DisplaySettings & Pick<Args, "raw" | "until" | "json">;
-
-/** Lines of text on a terminal, JSON elsewhere. */
-export function showEvent(
-  event: WatchEvent,
-  args: ShownArgs,
-  { isTTY, style }: Pick<Terminal["out"], "isTTY" | "style">,
-): string {
-  return isTTY && !args.json
-    ? `${renderText(eventBlocks(event, args), style)}\n`
-    : `${toSafeJson(toDocument(documentOf(event)))}\n`;
-}
-
-function documentOf(event: WatchEvent): unknown {
-  if ("outage" in event) {
-    const { code, message } = event.outage;
-    return { error: { code, message } };
-  }
-  const { seen, changed = [] } = event;
-  const { envelope, readings: status, keeper } = seen;
-  const { canBeSettled, canBeSettledBy, code, reason, expired } = keeper;
-  const settlement = { canBeSettled, canBeSettledBy, code, reason, expired };
-  return { ...envelope, status, ...settlement, changed };
-}
-
-function eventBlocks(event: WatchEvent, args: ShownArgs): readonly Block[] {
-  if ("outage" in event) {
-    const { shortMessage } = event.outage;
-    return [notes(toned("warn", `No answer, trying again: ${shortMessage}`))];
-  }
-  const { seen, changed } = event;
-  const { time, envelope, readings, keeper } = seen;
-  const context = { ...args, chainTime: time };
-  if (changed === undefined) {
-    const { until } = args;
-    const end = until instanceof Time ? describeTime(until.after(time)) : until;
-    const { round, ...others } = readings;
-    const failed = failuresOf(others).map(({ shortMessage }) => shortMessage);
-    return [
+export function firstSight(
+  seen: VaultState,
+  until: Args["until"],
+  raw: boolean,
+): Shown {
+  const { settings, time, envelope, readings } = seen;
+  const end = until instanceof Time ? describeTime(until.after(time)) : until;
+  const { round, ...others } = readings;
+  const context = { ...settings, chainTime: time, raw };
+  const failed = failuresOf(others).map(({ shortMessage }) => shortMessage);
+  return {
+    json: documentOf(seen, []),
+    blocks: [
       title(`Watching${end === undefined ? "" : ` until ${end}`}`, envelope),
       readingsBlock("getLatestRoundInfo", [{ value: round }], context),
       labelledValues([[ATTEMPT, describeAttempt(seen)]]),
       notes(...new Set(failed)),
       failureNotes(failuresOf(readings)),
       notes(toned("dim", "Press Ctrl-C to stop.")),
-    ];
-  }
+    ],
+  };
+}
+
+/** @param changed Places, for example `round.filledVolume`; none after an outage. */
+export function showChanges(
+  seen: VaultState,
+  changed: readonly string[],
+  raw: boolean,
+): Shown {
+  const { settings, time, envelope, readings, keeper } = seen;
+  const context = { ...settings, chainTime: time, raw };
   const ofReadings = valuesIn(readings).flatMap(
     ({ place, query: { operation, path }, field, value }) => {
       const { title: label } = operationEntry(operation);
@@ -289,5 +270,17 @@ function eventBlocks(event: WatchEvent, args: ShownArgs): readonly Block[] {
     changed.length === 0 && "answers again",
   ]);
   const label = toned("dim", `block ${envelope.block.number}`);
-  return [labelledValues(lines.map((line) => [label, line]))];
+  return {
+    json: documentOf(seen, changed),
+    blocks: [labelledValues(lines.map((line) => [label, line]))],
+  };
+}
+
+function documentOf(
+  { envelope, readings: status, keeper }: VaultState,
+  changed: readonly string[],
+): object {
+  const { canBeSettled, canBeSettledBy, code, reason, expired } = keeper;
+  const settlement = { canBeSettled, canBeSettledBy, code, reason, expired };
+  return { ...envelope, status, ...settlement, changed };
 }

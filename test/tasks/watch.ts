@@ -8,17 +8,18 @@ import type {
   OperationName,
   VaultRound,
 } from "../../src/protocol/index.js";
+import { toDocument } from "../../tasks/error-texts.js";
 import { Time } from "../../tasks/parsers.js";
 import { ATTEMPT, readState } from "../../tasks/vault-state.js";
 import type { VaultState } from "../../tasks/vault-state.js";
-import { showEvent, watch } from "../../tasks/watch.js";
+import { firstSight, showChanges, watch } from "../../tasks/watch.js";
 import type { WatchEvent } from "../../tasks/watch.js";
 import { expectVaultError } from "../helpers/assertions.js";
-import { fieldsOf } from "../helpers/fields.js";
+import { fieldsOf, listOf } from "../helpers/fields.js";
 import { hreOnLive } from "../helpers/hre.js";
 import { NOBODY } from "../helpers/names.js";
 import { runVaultTask } from "../helpers/run-vault-task.js";
-import { KeptOutput } from "../helpers/screens.js";
+import { linesOf } from "../helpers/screens.js";
 import {
   OPEN_ROUND,
   TIME_OF_GENESIS,
@@ -26,7 +27,7 @@ import {
   settledRound,
 } from "../helpers/scripted-contracts.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
-import { squeezed, useTasks } from "../helpers/use-tasks.js";
+import { useTasks } from "../helpers/use-tasks.js";
 
 /** Something that happens to the node in a pause. */
 type Step = (node: ScriptedNode) => void;
@@ -73,7 +74,7 @@ async function watchThrough(
   return await Array.fromAsync(
     watch(
       Object.assign(hostOf(node), { guard }),
-      { until, interval, from },
+      { until, interval, from, raw: false },
       {
         now: () => now,
         sleep: async (milliseconds) => {
@@ -174,10 +175,14 @@ const loseAll: Step = (node) => {
 const loseRound = failCalls("getLatestRoundInfo", reverted);
 
 /** The code of an outage, or what changed, and if the event is the last. */
-const shownBy = (event: WatchEvent): string =>
-  "outage" in event
-    ? event.outage.code
-    : (event.changed ?? []).join(" ") + (event.isLast ? " LAST" : "");
+const shownBy = ({ json, isLast }: WatchEvent): string => {
+  const { error, changed } = fieldsOf(toDocument(json));
+  return error === undefined
+    ? listOf(changed).join(" ") + (isLast ? " LAST" : "")
+    : String(fieldsOf(error)["code"]);
+};
+const textOf = ({ blocks }: Pick<WatchEvent, "blocks">): string =>
+  linesOf(blocks).join("\n");
 
 const settled =
   "round.settledPrice round.settledAmount round.settled canBeSettled";
@@ -276,7 +281,7 @@ describe("events of vault watch", () => {
     const until = new Time("", (time) => BigInt(time + 10));
     const events = watch(
       hostOf(nodeOf()),
-      { until, interval: undefined, from: undefined },
+      { until, interval: undefined, from: undefined, raw: false },
       {
         now: () => pauses.length * 5_000,
         sleep: async (milliseconds) =>
@@ -333,66 +338,46 @@ describe("events of vault watch", () => {
 describe("what vault watch prints of an event", () => {
   let seen: VaultState;
   before(async () => {
-    seen = await readState(hostOf(nodeOf(mine(fill))), {});
+    const state = await readState(hostOf(nodeOf(mine(fill))), {});
+    seen = { ...state, settings: { tokenDecimals: 0 } };
   });
 
-  const print = (
-    event: WatchEvent,
-    {
-      json = false,
-      isTTY = true,
-      until,
-    }: { json?: boolean; isTTY?: boolean; until?: Until } = {},
-  ): string =>
-    showEvent(
-      event,
-      { json, raw: false, tokenDecimals: 0, until },
-      new KeptOutput({ isTTY }),
-    );
-
-  for (const options of [{ json: true }, { isTTY: false }]) {
-    it(`watch prints one JSON document with ${JSON.stringify(options)}`, () => {
-      const keeper = {
-        ...seen.keeper,
-        code: "VAULT_NO_CODE",
-        reason: "why",
-      } as const;
-      const { canBeSettled, canBeSettledBy, expired } = keeper;
-      const printed: unknown = JSON.parse(
-        print(
-          {
-            isLast: false,
-            changed: ["expired"],
-            seen: { ...seen, keeper },
-          },
-          options,
-        ),
-      );
-      expect(printed).to.deep.include({
-        ...{ network: "scripted", chainId: 31_337, block: seen.envelope.block },
-        ...{ canBeSettled, canBeSettledBy, expired, reason: "why" },
-        code: "VAULT_NO_CODE",
-        changed: ["expired"],
-      });
-      expect(printed).to.have.nested.property("status.round.filledVolume", "7");
+  it("the document of a change has the block, every reading, and would the next run settle", () => {
+    const keeper = {
+      ...seen.keeper,
+      code: "VAULT_NO_CODE",
+      reason: "why",
+    } as const;
+    const { canBeSettled, canBeSettledBy, expired } = keeper;
+    const { json } = showChanges({ ...seen, keeper }, ["expired"], false);
+    const document = toDocument(json);
+    expect(document).to.deep.include({
+      ...{ network: "scripted", chainId: 31_337, block: seen.envelope.block },
+      ...{ canBeSettled, canBeSettledBy, expired, reason: "why" },
+      code: "VAULT_NO_CODE",
+      changed: ["expired"],
     });
-  }
+    expect(document).to.have.nested.property("status.round.filledVolume", "7");
+  });
 
   it("watch begins with the round by the time of the newest block, for whom it can be settled, and what failed with its fix", async () => {
     const node = nodeOf(
       endAt(HEAD_TIME + 61),
       failCalls("queryVolume", reverted),
     );
-    const [first] = await watchThrough(after(0), [], { node, from: NOBODY });
-    expect(first).to.have.nested.property("seen.keeper.canBeSettledBy", NOBODY);
-    const event = first ?? expect.fail("nothing is seen");
-    const lines = squeezed(print(event, { until: after(1) })).split("\n");
+    const [first = expect.fail("nothing is seen")] = await watchThrough(
+      after(1),
+      [nothing],
+      { node, from: NOBODY },
+    );
+    expect(first).to.have.nested.property("json.canBeSettledBy", NOBODY);
+    const lines = textOf(first).split("\n");
     expect(lines[0]).to.match(
       /^Watching until 2023-11-14T22:14:25Z · scripted .*, block 5, /u,
     );
     expect(lines).to.include.members([
       ...["End · 2023-11-14T22:14:26Z · in 1m 1s", "Can be settled · yes"],
-      ...["5 of the readings failed.", "Press Ctrl-C to stop."],
+      ...["<bad>5 of the readings failed.</>", "Press Ctrl-C to stop."],
     ]);
     expect(lines.join("\n"))
       .to.match(/^queryVolume reverted: /mu)
@@ -402,41 +387,37 @@ describe("what vault watch prints of an event", () => {
   it("watch begins with the fix for a round that cannot be read", () => {
     const error = vaultError("VAULT_INTERNAL", { problem: "lost" });
     const readings = { ...seen.readings, round: { error } };
-    const printed = print({ isLast: false, seen: { ...seen, readings } });
-    expect(printed).to.include(error.fix);
+    const first = firstSight({ ...seen, readings }, undefined, false);
+    expect(textOf(first)).to.include(error.fix);
   });
 
   it("watch prints a line for each change, with the block, the label and the new value", () => {
     const volume = { error: vaultError("VAULT_INTERNAL", { problem: "lost" }) };
     const { label } = operations.getLatestRoundInfo.outputs[3];
-    expect(
-      print({
-        isLast: false,
-        changed: ["round.filledVolume", "volume", "expired", "canBeSettled"],
-        seen: {
-          ...seen,
-          readings: { ...seen.readings, volume },
-          keeper: {
-            ...seen.keeper,
-            ...{ expired: true, canBeSettled: false, reason: "why" },
-          },
-        },
-      }).split("\n"),
-    ).to.deep.equal([
-      `block 6  ${label}  7 tokens`,
-      `block 6  Volume  failed: ${volume.error.shortMessage}`,
-      "block 6  Expired  yes",
-      `block 6  ${ATTEMPT}  no, why`,
-      "",
+    const changed = ["round.filledVolume", "volume", "expired", "canBeSettled"];
+    const now = {
+      ...seen,
+      readings: { ...seen.readings, volume },
+      keeper: {
+        ...seen.keeper,
+        ...{ expired: true, canBeSettled: false, reason: "why" },
+      },
+    };
+    expect(textOf(showChanges(now, changed, false)).split("\n")).to.deep.equal([
+      `block 6 · ${label} · 7 tokens`,
+      `block 6 · Volume · failed: ${volume.error.shortMessage}`,
+      "block 6 · Expired · yes",
+      `block 6 · ${ATTEMPT} · no, why`,
     ]);
   });
 
-  it("watch prints an outage in one line, escaped", () => {
-    const error = vaultError("VAULT_RPC_TIMEOUT", {
-      ...{ network: "li\u001bve", method: "eth_call" },
-    });
-    expect(print({ isLast: false, outage: error })).to.equal(
-      "No answer, trying again: Network li\\u{1b}ve did not answer eth_call in time.\n",
+  it("watch prints an outage in one line, escaped", async () => {
+    const [, outage = expect.fail("none")] = await watchThrough(after(2), [
+      refuse,
+      recover,
+    ]);
+    expect(textOf(outage)).to.match(
+      /^<warn>No answer, trying again: .*go\\u\{1b\}ne.*<\/>$/u,
     );
   });
 });
