@@ -45,7 +45,7 @@ import { formatCountdown, nativeAmount } from "./output/format-value.js";
 import type { FormatContext } from "./output/format-value.js";
 import { readingsBlock } from "./output/readings.js";
 import { say } from "./output/render-text.js";
-import type { Output } from "./output/style.js";
+import type { Output } from "./output/render-text.js";
 import { toFlag } from "./parse-options.js";
 import type { TypedOptions } from "./parse-options.js";
 import { taskAction } from "./run-task.js";

@@ -11,9 +11,8 @@ import { asRecord } from "../src/json.js";
 import { groupDigits } from "../src/protocol/index.js";
 import { messageOf } from "../src/rpc/errors.js";
 import { quoteForeignText } from "../src/redact.js";
-import { cutToWidth } from "./output/render-text.js";
-import { createStyle } from "./output/style.js";
-import type { Output } from "./output/style.js";
+import { createStyle, cutToWidth } from "./output/render-text.js";
+import type { Output } from "./output/render-text.js";
 
 /** The only place where a task writes and asks. */
 export interface Terminal {

@@ -16,9 +16,8 @@ import type { Block, Content, Envelope } from "./blocks.js";
 import { writeToFile } from "./destination.js";
 import { decimalsOf, describeCount } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
-import { renderText, say } from "./render-text.js";
-import { createStyle } from "./style.js";
-import type { Style } from "./style.js";
+import { createStyle, renderText, say } from "./render-text.js";
+import type { Style } from "./render-text.js";
 
 export type ListingForm = "table" | "json" | "ndjson" | "csv";
 

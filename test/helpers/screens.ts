@@ -1,9 +1,8 @@
 import type { BlockInfo } from "../../src/rpc/blocks.js";
 import type { Simulation } from "../../src/types.js";
 import type { Block } from "../../tasks/output/blocks.js";
-import { renderText } from "../../tasks/output/render-text.js";
-import { createStyle } from "../../tasks/output/style.js";
-import type { Output, Style } from "../../tasks/output/style.js";
+import { createStyle, renderText } from "../../tasks/output/render-text.js";
+import type { Output, Style } from "../../tasks/output/render-text.js";
 import { OPEN_ROUND } from "./scripted-contracts.js";
 import { squeezed } from "./use-tasks.js";
 

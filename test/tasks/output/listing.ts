@@ -8,7 +8,7 @@ import { vaultError } from "../../../src/errors.js";
 import type { ListedOrder } from "../../../src/client/index.js";
 import { someOrder, zeroAnswer } from "../../../src/mocks/scenarios.js";
 import { parseListingForm } from "../../../tasks/output/listing.js";
-import { createStyle } from "../../../tasks/output/style.js";
+import { createStyle } from "../../../tasks/output/render-text.js";
 import { writeOrders } from "../../helpers/listings.js";
 import { KeptOutput } from "../../helpers/screens.js";
 

@@ -13,12 +13,12 @@ import {
 } from "../../../tasks/output/blocks.js";
 import type { Block, Content } from "../../../tasks/output/blocks.js";
 import {
+  createStyle,
   cutToWidth,
   renderText,
   wrapText,
 } from "../../../tasks/output/render-text.js";
-import { createStyle } from "../../../tasks/output/style.js";
-import type { Style } from "../../../tasks/output/style.js";
+import type { Style } from "../../../tasks/output/render-text.js";
 import { SECOND } from "../../helpers/names.js";
 
 /** @param columns 0 for a pipe. */
