@@ -29,6 +29,7 @@ import type { SimulationRequest } from "../simulation/options.js";
 import { simulate } from "../simulation/simulate.js";
 import type { Simulated } from "../simulation/simulate.js";
 import { describeTokens } from "../simulation/tokens.js";
+import type { Simulation } from "../simulation/types.js";
 import type { ParsedOptions } from "./options.js";
 import { Stop } from "./result.js";
 import {
@@ -135,6 +136,11 @@ function stoppedBy(vault: VaultHost, { code, reason }: Refusal): Stopped {
   return { kind: "stopped", status, code: code ?? undefined, reason };
 }
 
+/** What a simulation says of it. */
+interface Loss extends Pick<Simulated, "kept"> {
+  readonly simulation: Pick<Simulation, "reason" | "status">;
+}
+
 /**
  * @returns VAULT_GUARD_KEEPS_TOKENS if a settlement would leave something in the guard,
  * VAULT_TOKENS_NOT_KNOWN if it may do so.
@@ -142,7 +148,7 @@ function stoppedBy(vault: VaultHost, { code, reason }: Refusal): Stopped {
 export function lossInGuard(
   vault: VaultHost,
   { guard }: SettlementRoute,
-  simulated: Simulated | undefined,
+  simulated: Loss | undefined,
   areTokensNamed: boolean,
 ): VaultError | undefined {
   if (guard === undefined) {

@@ -142,36 +142,20 @@ describe("roundChecker()", () => {
 });
 
 describe("the time by which a round has ended or not", () => {
-  for (const [title, settings, isDevelopment, time] of [
-    [
-      "the newest block's on a live chain, whatever the node's next block says",
-      { type: "http", vault: { maxHeadAge: 300 } },
-      ...([false, NEWEST] as const),
-    ],
-    [
-      "the next block's if the chain makes blocks on demand",
-      { type: "http", vault: { maxHeadAge: false } },
-      ...([false, NEWEST + 600] as const),
-    ],
-    [
-      "the next block's on a development node",
-      { type: "http", vault: { maxHeadAge: 300 } },
-      ...([true, NEWEST + 600] as const),
-    ],
-    [
-      "the next block's in process",
-      { type: "edr-simulated" },
-      ...([false, NEWEST + 600] as const),
-    ],
+  const next = { number: 6, timestamp: NEWEST + 600 };
+  for (const [title, type, maxHeadAge, isDevelopment, time] of [
+    ["the newest block's on a live chain", "http", 300, false, NEWEST],
+    ["the next block's without maxHeadAge", "http", false, false, NEWEST + 600],
+    ["the next block's on a development node", "http", 300, true, NEWEST + 600],
+    ["the next block's in process", "edr-simulated", 300, false, NEWEST + 600],
   ] as const) {
     it(`is ${title}`, async () => {
       const node = new ScriptedNode();
       if (isDevelopment) {
         node.makeDevelopmentNode();
       }
-      const host = node.host({ settings });
+      const host = node.host({ settings: { type, vault: { maxHeadAge } } });
       const latest = { number: 5, timestamp: NEWEST };
-      const next = { number: 6, timestamp: NEWEST + 600 };
       expect(await endTime(host, latest, next)).to.equal(time);
     });
   }
