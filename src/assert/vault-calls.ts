@@ -142,15 +142,13 @@ async function traceCalls(
   hash: Hex,
 ): Promise<readonly CallFrame[]> {
   await requireReceipt(rpc, hash);
-  const trace = await traceTransaction(rpc, hash, "calls").catch(
-    (error: unknown) => {
-      throw hasErrorCode(error, "VAULT_RPC_ERROR")
-        ? new NoVerdict(
-            `the node cannot trace transaction ${hash} (${quoteForeignText(String(error.details["problem"]))}): use anvil, or the network or node of Hardhat 3; that of Hardhat 2 has no callTracer`,
-          )
-        : error;
-    },
-  );
+  const trace = await traceTransaction(rpc, hash).catch((error: unknown) => {
+    throw hasErrorCode(error, "VAULT_RPC_ERROR")
+      ? new NoVerdict(
+          `the node cannot trace transaction ${hash} (${quoteForeignText(String(error.details["problem"]))}): use anvil, or the network or node of Hardhat 3; that of Hardhat 2 has no callTracer`,
+        )
+      : error;
+  });
   // The code of a deployment is no call data.
   return framesOf(trace).filter(({ type }) => !type.startsWith("CREATE"));
 }

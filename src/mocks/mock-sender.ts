@@ -11,7 +11,7 @@ import type { Hex } from "../protocol/index.js";
 import { getAccounts } from "../rpc/accounts.js";
 import { TRANSACTION_GAS_CAP } from "../rpc/chain.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
-import { traceCall } from "../rpc/traces.js";
+import { traceChanges } from "../rpc/traces.js";
 import { waitForReceipt } from "../rpc/transactions.js";
 import type { Receipt } from "../rpc/transactions.js";
 import { call, mockInterfaces } from "./mock-contracts.js";
@@ -118,7 +118,7 @@ async function writeEffects(
   for (const { to, data } of transactions) {
     const gas = toQuantity(gasOf(vault));
     const request = { from: ZeroAddress, to, data, gas };
-    const { pre, post } = await traceCall(rpc, request, "latest", "changes");
+    const { pre, post } = await traceChanges(rpc, request);
     const [before, after] = [asRecord(pre), asRecord(post)];
     let isChanged = false;
     for (const address of Object.keys({ ...before, ...after })) {

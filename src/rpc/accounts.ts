@@ -27,12 +27,9 @@ export async function getBalance(
   block: BlockId = "latest",
 ): Promise<bigint> {
   const method = "eth_getBalance";
-  const balance = await requestAt(
-    rpc,
-    block,
-    async (at) => await rpc.request(method, [address, at]),
+  return await requestAt(rpc, block, async (at) =>
+    rpc.parser(method).quantity(await rpc.request(method, [address, at])),
   );
-  return rpc.parser(method).quantity(balance);
 }
 
 /** Runtime code at an address, 0x hex. */
@@ -42,12 +39,10 @@ export async function getCode(
   block: BlockId,
 ): Promise<string> {
   const method = "eth_getCode";
-  const code = await requestAt(
-    rpc,
-    block,
-    async (at) => await rpc.request(method, [address, at]),
-  );
-  return `0x${rpc.parser(method).bytes(code).toString("hex")}`;
+  return await requestAt(rpc, block, async (at) => {
+    const code = await rpc.request(method, [address, at]);
+    return `0x${rpc.parser(method).bytes(code).toString("hex")}`;
+  });
 }
 
 export async function hasCode(

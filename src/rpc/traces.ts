@@ -1,42 +1,30 @@
 import { isHexString } from "ethers";
 
 import { asRecord, listOf } from "../json.js";
-import { toBlockId } from "./block-id.js";
-import type { BlockId } from "./block-id.js";
 import type { RpcClient } from "./rpc-client.js";
-
-/** Tracers of geth, which other nodes have too. */
-const tracers = {
-  /** The outermost call, with the calls in it. */
-  calls: { tracer: "callTracer" },
-  /** The accounts before and after, of what changes. */
-  changes: { tracer: "prestateTracer", tracerConfig: { diffMode: true } },
-} as const;
 
 /** A trace as a node describes it, not checked. */
 type Trace = Readonly<Record<string, unknown>>;
 
+/** The outermost call of a transaction, with the calls in it. */
 export async function traceTransaction(
   rpc: RpcClient,
   hash: string,
-  of: keyof typeof tracers,
 ): Promise<Trace> {
   const method = "debug_traceTransaction";
-  const trace = await rpc.request(method, [hash, tracers[of]]);
+  const trace = await rpc.request(method, [hash, { tracer: "callTracer" }]);
   return rpc.parser(method).record(trace);
 }
 
-/** @param more Options of the trace, such as `blockOverrides`. */
-export async function traceCall(
+/** The accounts before and after a call at the newest block, of what it changes. */
+export async function traceChanges(
   rpc: RpcClient,
   request: object,
-  block: BlockId,
-  of: keyof typeof tracers,
-  more: object = {},
 ): Promise<Trace> {
   const method = "debug_traceCall";
-  const params = [request, toBlockId(block), { ...tracers[of], ...more }];
-  return rpc.parser(method).record(await rpc.request(method, params));
+  const diffs = { tracer: "prestateTracer", tracerConfig: { diffMode: true } };
+  const trace = await rpc.request(method, [request, "latest", diffs]);
+  return rpc.parser(method).record(trace);
 }
 
 /** A call in a trace. A field that the node leaves out is `0x`, or 0. */
@@ -47,35 +35,30 @@ export interface CallFrame {
   readonly from: string;
   readonly to: string;
   readonly input: string;
-  readonly output: string;
   /** In wei. */
   readonly value: bigint;
-  readonly isFailed: boolean;
   /** True if this call failed, or one around it: nothing of it remains. */
   readonly isUndone: boolean;
 }
 
-/** The calls in a trace of `callTracer`, each before those inside it. */
+/** The calls in a trace of a transaction, each before those inside it. */
 export function framesOf(
   trace: unknown,
   isOuterUndone = false,
 ): readonly CallFrame[] {
-  const { type, from, to, input, output, value, error, calls } =
-    asRecord(trace);
-  const isFailed = error !== undefined && error !== null;
-  const isUndone = isOuterUndone || isFailed;
-  const frame = {
-    type: String(type),
-    from: hexOf(from),
-    to: hexOf(to),
-    input: hexOf(input),
-    output: hexOf(output),
-    value: BigInt(hexOf(value).padEnd(3, "0")),
-    isFailed,
-    isUndone,
-  };
-  const inside = listOf(calls).flatMap((call) => framesOf(call, isUndone));
-  return [frame, ...inside];
+  const { type, from, to, input, value, error, calls } = asRecord(trace);
+  const isUndone = isOuterUndone || (error ?? null) !== null;
+  return [
+    {
+      type: String(type),
+      from: hexOf(from),
+      to: hexOf(to),
+      input: hexOf(input),
+      value: BigInt(hexOf(value).padEnd(3, "0")),
+      isUndone,
+    },
+    ...listOf(calls).flatMap((call) => framesOf(call, isUndone)),
+  ];
 }
 
 function hexOf(value: unknown): string {

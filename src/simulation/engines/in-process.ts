@@ -143,7 +143,7 @@ async function mine(
     await rpc.request("evm_mine");
     const [receipt, traced] = await Promise.all([
       getReceipt(rpc, hash),
-      traceTransaction(rpc, hash, "calls"),
+      traceTransaction(rpc, hash),
     ]);
     const ofTokens = transfersIn(receipt?.logs);
     assertInvariant(
