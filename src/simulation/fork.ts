@@ -18,6 +18,7 @@ import {
   withAddress,
 } from "../client/inputs.js";
 import type { AccountLike, BlockTag } from "../client/inputs.js";
+import { NOBODYS_ADDRESS } from "../client/lens/facts.js";
 import { checkOptions, option } from "../client/options.js";
 import type { OptionsOf } from "../client/options.js";
 import { assertInvariant, invalidArgument, vaultError } from "../errors.js";
@@ -222,6 +223,7 @@ export function planFor(
       ...accounts,
       from,
       ZeroAddress,
+      NOBODYS_ADDRESS,
       ARB_SYS,
       bytesToHexString(coinbase),
     ],
