@@ -255,10 +255,10 @@ export class Following {
     if (end !== undefined) {
       return end;
     }
-    if (!mayTry || (seen.kind === "absent" && seen.round.kind !== "open")) {
+    if (seen.kind === "absent" && seen.round.kind !== "open") {
       return "look";
     }
-    if (this.#isBumpDue()) {
+    if (mayTry && this.#isBumpDue()) {
       return "bump";
     }
     // A person may have to approve each send, and a node that signs may choose another nonce.
@@ -271,7 +271,8 @@ export class Following {
     // Also if it cannot be cancelled.
     const isUnwanted =
       replacing?.requested === "cancel" && kind === "settlement";
-    return mayBeSent && !isUnwanted ? "send" : "look";
+    const isDue = mayTry || this.#sends === 0;
+    return isDue && mayBeSent && !isUnwanted ? "send" : "look";
   }
 
   /** The end of what the node does not have, unless a later look may find more. */
