@@ -6,10 +6,8 @@ import pLimit from "p-limit";
 import { VaultError } from "../errors.js";
 import type { VaultOrder } from "../protocol/index.js";
 import { getBalance } from "../rpc/accounts.js";
-import type { CallResult } from "../rpc/calls.js";
 import { isReorganised } from "../rpc/pinned-block.js";
 import { fewRetries } from "../rpc/retry.js";
-import { invalidOpcode } from "../rpc/revert-reason.js";
 import type { LocatedAddress } from "./addresses.js";
 import { addressAt, answerError, decodeOutputs, encodeCall } from "./codec.js";
 import { explainAnswer } from "./error-abis.js";
@@ -214,18 +212,18 @@ export class OrderReader {
     return { orders: [...orders, ...failed], isEnd: false };
   }
 
-  /** @returns The error of all ids of a range if the first and the last one revert alike. */
+  /** @returns The error of all ids of a range if the first and the last one fail alike. */
   async #errorOfAll(ids: readonly bigint[]): Promise<VaultError | undefined> {
     const [first, last] = await Promise.all(
       [ids.at(0), ids.at(-1)].map(async (id = 0n) => {
-        const order = await this.#readUsedUp(id);
-        return isFailedOrder(order) &&
-          order.error.code === "VAULT_CALL_REVERTED"
+        const order = await this.readAlone(id);
+        return isFailedOrder(order) && order.error.kind === "chain"
           ? order.error
           : undefined;
       }),
     );
-    return first?.details["reason"] === last?.details["reason"]
+    return first?.code === last?.code &&
+      first?.details["reason"] === last?.details["reason"]
       ? first
       : undefined;
   }
@@ -260,13 +258,11 @@ export class OrderReader {
     entry: LensEntry,
     orderID: bigint,
   ): Promise<ListedOrder> {
-    if (entry.status === "tooLong") {
+    if (entry.status === "tooLong" || isUsedUp(entry)) {
       return await this.readAlone(orderID);
     }
-    if (isUsedUp(entry)) {
-      return await this.#readUsedUp(orderID);
-    }
-    const { errorAbisOf, rpc } = this.context;
+    const { target } = this;
+    const { block, errorAbisOf, rpc } = this.context;
     const given = entryAnswer(answer, entry);
     const decoded =
       "data" in given
@@ -275,39 +271,18 @@ export class OrderReader {
     if (decoded !== undefined && "value" in decoded) {
       return toOrder(orderID, decoded.value);
     }
-    const explained = await explainAnswer(given, errorAbisOf, rpc.hide);
-    return this.#failed(orderID, explained, !entry.hasCode, decoded?.problem);
-  }
-
-  #failed(
-    orderID: bigint,
-    answer: CallResult,
-    lacksCode = false,
-    problem?: string,
-  ): FailedOrder {
-    const { target } = this;
-    const { block, rpc } = this.context;
-    const answered = { call: getOrderInfo, target, network: rpc.network };
     const error = answerError(
-      { ...answered, block, answer, lacksCode },
-      problem,
+      {
+        call: getOrderInfo,
+        target,
+        network: rpc.network,
+        block,
+        answer: await explainAnswer(given, errorAbisOf, rpc.hide),
+        lacksCode: !entry.hasCode,
+      },
+      decoded?.problem,
     );
     return { orderID, error: errorOfOrder(error) };
-  }
-
-  /** Reads an order that used up its gas, with more of it. */
-  async #readUsedUp(orderID: bigint): Promise<ListedOrder> {
-    const order = await this.readAlone(orderID);
-    const isEmptyResult =
-      isFailedOrder(order) &&
-      order.error.code === "VAULT_RETURN_DATA_MALFORMED" &&
-      // As decodeOutputs() describes it.
-      String(order.error.details["problem"]).startsWith("0 bytes ");
-    const reverted = invalidOpcode("invalid opcode");
-    // Some networks return a failed call as a result without data.
-    return isEmptyResult && reverted !== undefined
-      ? this.#failed(orderID, { reverted })
-      : order;
   }
 
   /** Reads an order by a plain call, with all gas that the node allows. */

@@ -181,18 +181,6 @@ describe("client - decodeOutputs", () => {
       [round.map(BigInt)],
     ],
     [
-      "getLatestRoundInfo",
-      "a list of rounds",
-      [`tuple(${roundTypes.join()})[]`],
-      [[round]],
-    ],
-    [
-      "getLatestRoundInfo",
-      "a struct of the round and a string",
-      [`tuple(${[...roundTypes, "string"].join()})`],
-      [[...round, "BTC"]],
-    ],
-    [
       "getOrderInfo",
       "a struct that is the order",
       [`tuple(${wireTypes.join()})`],
@@ -206,33 +194,9 @@ describe("client - decodeOutputs", () => {
     ],
     [
       "getOrderInfo",
-      "an order with a second string behind the pair",
-      ["bytes", "address", "bytes", ...wireTypes.slice(2)],
-      [...order.slice(0, 2), Buffer.from("x"), ...order.slice(2)],
-    ],
-    [
-      "getOrderInfo",
-      "an order with a string in place of its number",
-      ["bytes", "address", "bytes", ...wireTypes.slice(3)],
-      [...order.slice(0, 2), Buffer.from("x"), ...order.slice(3)],
-    ],
-    [
-      "getOrderInfo",
-      "an order with a word more",
-      [...wireTypes, "uint256"],
-      [...order, 3n],
-    ],
-    [
-      "getOrderInfo",
       "an order with a string at its end",
       [...wireTypes, "bytes"],
       [...order, Buffer.from("x")],
-    ],
-    [
-      "getLPAmountInfo",
-      "a list that holds a pool",
-      ["uint256[]"],
-      [[1n, 2n, 3n]],
     ],
     [
       "queryVolume",

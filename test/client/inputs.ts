@@ -1,13 +1,9 @@
 import { inspect } from "node:util";
 
 import { expect } from "chai";
-import { getAddress, toBeHex } from "ethers";
-import fc from "fast-check";
 
 import {
-  checksumAddress,
   describeInput,
-  givenInput,
   parseAddress,
   MAX_DURATION_MS,
   parseBlockTag,
@@ -30,15 +26,6 @@ describe("inputs", () => {
     ]) {
       expect(parseAddress(given, "it")).to.equal(SECOND);
     }
-  });
-
-  it("checksumAddress() gives an address without capitals the checksum of ethers", () => {
-    fc.assert(
-      fc.property(fc.bigInt({ min: 0n, max: 2n ** 160n - 1n }), (number) => {
-        const address = toBeHex(number, 20);
-        expect(checksumAddress(address)).to.equal(getAddress(address));
-      }),
-    );
   });
 
   const addresses: ReadonlyArray<readonly [given: unknown, problem: string]> = [
@@ -158,18 +145,6 @@ describe("inputs", () => {
     expect(describeInput({ a: 1 })).to.equal("an object");
     expect(describeInput(["a secret"])).to.equal("a list");
     expect(describeInput(7)).to.equal("7");
-  });
-
-  it("givenInput() returns a text as it was given, and anything else as it is shown", () => {
-    const long = "x".repeat(500);
-    expect(givenInput(long)).to.deep.equal({
-      shown: describeInput(long),
-      value: long,
-    });
-    expect(givenInput(7)).to.deep.equal({ shown: "7", value: "7" });
-    const key = "ab".repeat(32);
-    const shown = describeInput(key);
-    expect(givenInput(key)).to.deep.equal({ shown, value: shown });
   });
 
   it("VAULT_INVALID_ADDRESS never shows what may be a private key", async () => {
