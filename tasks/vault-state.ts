@@ -19,6 +19,7 @@ import type { UnfinishedSettlement } from "../src/settlement/next-run.js";
 import { findNextRun, findSettler } from "../src/settlement/next-run.js";
 import type { NextRun } from "../src/settlement/next-run.js";
 import { escapeUntrusted } from "../src/escape.js";
+import { toned } from "./output/blocks.js";
 import type { Cell, Envelope } from "./output/blocks.js";
 import { describeAnswer } from "./output/format-value.js";
 import { failedCell, failuresOf, valuesIn } from "./output/readings.js";
@@ -146,5 +147,6 @@ export function describeAttempt({ keeper }: VaultState): Cell {
     return failedCell(canBeSettled);
   }
   const why = reason === null ? "" : `, ${escapeUntrusted(reason)}`;
-  return { text: describeAnswer(canBeSettled) + why };
+  const text = describeAnswer(canBeSettled) + why;
+  return canBeSettled === true ? toned("good", text) : { text };
 }

@@ -1,6 +1,6 @@
-import { capitalize } from "@nomicfoundation/hardhat-utils/string";
 import path from "node:path";
 
+import { capitalize } from "@nomicfoundation/hardhat-utils/string";
 import { stringify } from "csv-stringify/sync";
 
 import { invalidArgument } from "../../src/errors.js";

@@ -45,7 +45,7 @@ describe("vault report", () => {
       ...["Settlement", "Readings", "Contracts"],
     ]);
     expect(page)
-      .to.include(valueOf("Can be settled", "yes"))
+      .to.include(valueOf("Can be settled", '<span class="good">yes'))
       .and.include(valueOf("Round ended", "no"));
     expect(page).to.include(valueOf("Trading", tasks.mocks.addresses.trading));
   });

@@ -376,7 +376,10 @@ describe("what vault watch prints of an event", () => {
       /^Watching until 2023-11-14T22:14:25Z · scripted .*, block 5, /u,
     );
     expect(lines).to.include.members([
-      ...["End · 2023-11-14T22:14:26Z · in 1m 1s", "Can be settled · yes"],
+      ...[
+        "End · 2023-11-14T22:14:26Z · in 1m 1s",
+        "Can be settled · <good>yes</>",
+      ],
       ...["<bad>5 of the readings failed.</>", "Press Ctrl-C to stop."],
     ]);
     expect(lines.join("\n"))
