@@ -20,7 +20,7 @@ const ONE = 10n ** 18n;
 const DAY_SECONDS = 86_400n;
 
 /** The scales of every scenario: amounts have 18 decimals, `settledAmount` counts orders. */
-export const mockScales: DisplaySettings = {
+export const mockScales = {
   tokenDecimals: 18,
   displayDecimals: {
     round: 0,
@@ -31,7 +31,7 @@ export const mockScales: DisplaySettings = {
     volume: 18,
     minXMargin: 18,
   },
-};
+} satisfies DisplaySettings;
 
 /** Order 1 of `open-round`, and the defaults of an order in `overrides`. */
 export const someOrder: Readonly<VaultOrder> = {

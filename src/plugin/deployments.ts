@@ -10,7 +10,6 @@ import {
   writeProjectFile,
 } from "../files/project-file.js";
 import { recordedAddress, recordedCount } from "../files/recorded-values.js";
-import type { Schema } from "../files/recorded-values.js";
 import { byRole } from "../protocol/index.js";
 import type { ContractRole, DisplaySettings } from "../protocol/index.js";
 import { hasCode } from "../rpc/accounts.js";
@@ -18,29 +17,17 @@ import { UNKNOWN_GENESIS, getGenesisHash } from "../rpc/blocks.js";
 import { getChainId } from "../rpc/chain.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 
-// Not inferred from the schema: the published declarations would import zod.
-interface MockDeployment {
-  readonly version: 1;
-  readonly chainId: number;
-  /** Identifies the chain: local nodes share one chain id. */
-  readonly genesisHash: string;
-  readonly block: number;
-  readonly scenario: string;
-  readonly instance?: string | undefined;
-  readonly contracts: Readonly<Record<ContractRole, string>>;
-  /** The scales of the mocks' values. */
-  readonly scales?: DisplaySettings | undefined;
-}
-
-const deploymentSchema: Schema<MockDeployment> = z
+const deploymentSchema = z
   .object({
     version: z.literal(1),
     chainId: recordedCount,
+    /** Identifies the chain: local nodes share one chain id. */
     genesisHash: z.string(),
     block: recordedCount,
     scenario: z.string(),
     instance: z.string().optional(),
     contracts: z.object(byRole(() => recordedAddress)).strict(),
+    /** The scales of the mocks' values. */
     scales: z
       .object({
         tokenDecimals: recordedCount,
@@ -51,12 +38,15 @@ const deploymentSchema: Schema<MockDeployment> = z
   })
   .strict();
 
+type MockDeployment = z.infer<typeof deploymentSchema>;
+
 /**
  * The mocks that `vault deploy-mocks` recorded in `vault-deployments/`, as long as the chain
  * is the same and still has their code.
  */
 export class DeploymentAddresses {
-  #found: Promise<MockDeployment | string> | undefined;
+  #found: MockDeployment | undefined;
+  #loading: Promise<MockDeployment | string> | undefined;
 
   constructor(
     private readonly rpc: RpcClient,
@@ -101,23 +91,20 @@ export class DeploymentAddresses {
         throw this.#invalid(file, problem, error);
       },
     );
-    this.#found = Promise.resolve(deployment);
+    this.#found = deployment;
     return file;
   }
 
   /** @returns The mocks, or a hint: why there are none, and what to do. */
   async #find(): Promise<MockDeployment | string> {
-    const loading = (this.#found ??= this.#load());
-    let found: MockDeployment | string | undefined;
-    try {
-      found = await loading;
-      return found;
-    } finally {
-      // Mocks may be deployed, or the node restarted, before the next call.
-      if (typeof found !== "object" && this.#found === loading) {
-        this.#found = undefined;
-      }
+    // A hint is looked up again: mocks may be deployed, or the node restarted.
+    if (this.#found !== undefined) {
+      return this.#found;
     }
+    this.#loading ??= this.#load().finally(() => {
+      this.#loading = undefined;
+    });
+    return await this.#loading;
   }
 
   async #load(): Promise<MockDeployment | string> {
@@ -151,9 +138,11 @@ export class DeploymentAddresses {
         async (address) => await hasCode(rpc, address),
       ),
     );
-    return haveCode.includes(false)
-      ? `The mocks of ${file} are not on the chain any more: run ${this.#command} again.`
-      : deployment;
+    if (haveCode.includes(false)) {
+      return `The mocks of ${file} are not on the chain any more: run ${this.#command} again.`;
+    }
+    this.#found = deployment;
+    return deployment;
   }
 
   #invalid(file: string, problem: string, cause: unknown): Error {

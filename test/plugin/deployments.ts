@@ -219,7 +219,7 @@ describe("vault-deployments: addresses that deploy-mocks wrote", () => {
     for (const using of [vault, other]) {
       expect(await using.queryVolume()).to.equal(1n);
     }
-    const contracts = { ...documentedContracts, vault: SECOND };
+    const contracts = { ...documentedContracts, vault: SECOND } as const;
     await vault.deployments?.save({ ...deployment, contracts });
     expect((await vault.addressOf("vault")).address).to.equal(SECOND);
   });
