@@ -66,12 +66,13 @@ export function connectionAddresses(
   };
 }
 
-function settingsPath(networkName: string, instance?: string): string {
+export function settingsPath(networkName: string, instance?: string): string {
   const path = `networks.${networkName}.vault`;
   return instance === undefined ? path : `${path}.instances.${instance}`;
 }
 
-async function resolveAddress(
+/** @throws VaultError VAULT_INVALID_ADDRESS, VAULT_CONFIG_VARIABLE */
+export async function resolveAddress(
   setting: ResolvedConfigurationVariable,
   source: string,
 ): Promise<LocatedAddress> {
@@ -81,24 +82,6 @@ async function resolveAddress(
   // A variable may hold a secret by mistake.
   const address = parseAddress(value, source, "the configured value");
   return { address, source };
-}
-
-/**
- * @returns Undefined if settlements go to the vault itself.
- * @throws VaultError VAULT_INVALID_ADDRESS, VAULT_CONFIG_VARIABLE
- */
-export async function configuredGuard(
-  networkName: string,
-  networkConfig: NetworkConfig,
-  instance: string | undefined,
-): Promise<LocatedAddress | undefined> {
-  const { guard } = settingsOf(networkName, networkConfig, instance);
-  return guard === undefined || guard === false
-    ? undefined
-    : await resolveAddress(
-        guard,
-        `${settingsPath(networkName, instance)}.guard`,
-      );
 }
 
 /** @throws VaultError VAULT_UNKNOWN_INSTANCE */

@@ -30,9 +30,10 @@ import type { SimulateSettleAllOptions } from "../simulation/options.js";
 import type { Simulation } from "../simulation/types.js";
 import {
   configuredAddresses,
-  configuredGuard,
   connectionAddresses,
+  resolveAddress,
   settingsOf,
+  settingsPath,
 } from "./addresses.js";
 import type { ConnectionAddresses } from "./addresses.js";
 import type { VaultInstanceConfig } from "./config.js";
@@ -367,11 +368,11 @@ export class HardhatVault extends VaultClient implements VaultHost {
 
   /** @internal */
   public async guardAddress(): Promise<LocatedAddress | undefined> {
-    return await configuredGuard(
-      this.networkName,
-      this.connection.networkConfig,
-      this.instanceName,
-    );
+    const { guard } = this.settlementSettings;
+    const path = settingsPath(this.networkName, this.instanceName);
+    return guard === undefined || guard === false
+      ? undefined
+      : await resolveAddress(guard, `${path}.guard`);
   }
 
   /** @internal */
