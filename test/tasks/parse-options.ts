@@ -2,21 +2,13 @@ import { expect } from "chai";
 import { configVariable } from "hardhat/config";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
-import { readOperationNames } from "../../src/protocol/index.js";
 import {
-  captureTask,
   ordersTask,
-  readTask,
-  reportTask,
   roundsTask,
-  setTask,
   settleTask,
-  simulateTask,
   statusTask,
-  watchTask,
 } from "../../tasks/definitions.js";
 import type { Task } from "../../tasks/definitions.js";
-import { Amount } from "../../tasks/parsers.js";
 import { parseOptions } from "../../tasks/parse-options.js";
 import {
   documentedContracts,
@@ -35,122 +27,9 @@ import {
 } from "../helpers/run-vault-task.js";
 
 const KEY = "a1b2c3d4e5f60718293a4b5c6d7e8f90";
-const SECRET = "ab".repeat(32);
 const BAD_CHECKSUM = SECOND.replace("C8", "c8");
-const ABOVE = (2n ** 256n).toString();
 
 describe("options of tasks", () => {
-  const tasks: readonly Task[] = [
-    ...[simulateTask, ordersTask, settleTask, watchTask, captureTask, setTask],
-    ...readOperationNames.map(readTask),
-  ];
-  const parse = (typed: string): Readonly<Record<string, unknown>> => {
-    const [task, args] = parseTyped(typed);
-    const described =
-      tasks.find(({ name }) => name === task) ??
-      expect.fail(`${task} is not listed`);
-    const values = Object.entries(parseOptions(described, args));
-    return Object.fromEntries(
-      values.map(([name, value]) => [
-        name,
-        value instanceof Amount ? value.scaledBy(6) : value,
-      ]),
-    );
-  };
-  /** JSON without quotes, with an `n` behind a bigint. */
-  const textOf = (value: object): string =>
-    JSON.stringify(value, (_, inner: unknown) =>
-      typeof inner === "bigint" ? `${inner}n` : inner,
-    ).replaceAll('"', "");
-  const margins = "margins --end-time 1800000000 --apy 12 --max-volume";
-  for (const [typed = "", name = "", text] of rowsOf(`
-    simulate --ids '1, 2,5-7,7,0x10' | ids | [1n,2n,5n,6n,7n,16n]
-    simulate --tokens '${SECOND.toLowerCase()}, ${SECOND}' | tokens | [${SECOND},${SECOND}]
-    simulate --at-time end | atTime | end
-    simulate --timeout 0.001 | timeout | 1
-    orders --ids 0-499999 | ids | {firstId:0n,lastId:499999n}
-    orders --ids 500- | ids | {firstId:500n}
-    orders --ids 1,5-6 | ids | {ids:[1n,5n,6n]}
-    settle --max-fee-per-gas '1.5 gwei' | maxFeePerGas | 1500000000n
-    settle --max-fee-per-gas 1000wei | maxFeePerGas | 1000n
-    ${margins} 3 | maxVolume | 3000000n
-    ${margins} 0x10 --raw | maxVolume | 16n
-    ${margins} 3 | apy | 120000000000000000n
-    ${margins} 3 --raw | apy | 12n
-  `)) {
-    it(`parseOptions reads ${name} of vault ${typed} as ${text}`, () => {
-      expect(textOf({ is: parse(typed)[name] })).to.equal(`{is:${text}}`);
-    });
-  }
-
-  it("parseOptions reads a time that counts from the chain's clock", () => {
-    const { until } = parseOptions(watchTask, { until: "+1h" });
-    expect(typeof until === "object" && until.after(1_000)).to.equal(4_600n);
-  });
-
-  for (const [typed = "", code = "", words = ""] of rowsOf(`
-    volume --block newest | VAULT_INVALID_BLOCK | --block
-    simulate --block pending | VAULT_INVALID_ARGUMENT | --block: pending
-    volume --from 0x12 | VAULT_INVALID_ADDRESS | --from
-    volume --from ${BAD_CHECKSUM} | VAULT_INVALID_ADDRESS | checksum
-    simulate --tokens ${SECOND}, | VAULT_INVALID_ADDRESS | --tokens
-    volume --at ${SECOND} | VAULT_INVALID_ARGUMENT | role=0x…[,role=0x…] is needed
-    volume --at vault=${SECOND},vault=${SECOND} | VAULT_INVALID_ARGUMENT | each role once
-    volume --timeout 0 | VAULT_INVALID_ARGUMENT | seconds from 0.001 to 2147483 is needed, got "0"
-    volume --timeout 2147484 | VAULT_INVALID_ARGUMENT | got "2147484"
-    watch --interval 0.09 | VAULT_INVALID_ARGUMENT | --interval: a number of seconds from 0.1
-    watch --until soon | VAULT_INVALID_TIME | --until
-    simulate --at-time -7d | VAULT_INVALID_TIME | not end or a time
-    settle --confirmations 1.5 | VAULT_INVALID_INTEGER | --confirmations
-    order ${ABOVE} | VAULT_INVALID_INTEGER | <id>
-    settle --max-fee-per-gas 50 | VAULT_INVALID_ARGUMENT | wei or gwei
-    settle --max-fee-per-gas 1.5wei | VAULT_INVALID_DECIMAL | "1.5"
-    simulate --ids 9-5 | VAULT_INVALID_ARGUMENT | "9-5" is not a range
-    simulate --ids 1-99999999999999999999 | VAULT_INVALID_ARGUMENT | at most 400
-    orders --ids 1,5- | VAULT_INVALID_INTEGER | An id in --ids
-    orders --ids 1,2-999999999 | VAULT_INVALID_ARGUMENT | at most 10,000
-    orders --state CALL | VAULT_INVALID_ENUM | --state
-    ${margins} 1.0000001 | VAULT_INVALID_DECIMAL | --max-volume
-    ${margins} 1 --apy -1 | VAULT_INVALID_DECIMAL | --apy
-    orders --out '' | VAULT_INVALID_ARGUMENT | --out: a file name is needed
-    capture --out '' | VAULT_INVALID_ARGUMENT | --out: a file name is needed
-    capture | VAULT_MISSING_OPTION | --out
-    mock set | VAULT_MISSING_OPTION | <changes>
-  `)) {
-    it(`parseOptions refuses vault ${typed.slice(0, 60)} with ${code}: ${words}`, () => {
-      expect(() => parse(typed))
-        .to.throw(words)
-        .with.property("code", code);
-    });
-  }
-
-  it("parseOptions does not repeat what may be a private key", () => {
-    for (const typed of [`volume --from ${SECRET}`, `volume --at ${SECRET}`]) {
-      expect(() => parse(typed))
-        .to.throw("may be a private key")
-        .with.property("message")
-        .that.does.not.include(SECRET);
-    }
-  });
-
-  const limits: ReadonlyArray<readonly [Task, number]> = [
-    [captureTask, 10_000],
-    [simulateTask, 400],
-    [ordersTask, 10_000],
-    [reportTask, 10_000],
-  ];
-  for (const [task, most] of limits) {
-    it(`vault ${task.name} takes ${most} ids, each counted once, and not one more`, () => {
-      const typed = (count: number) => ({
-        ...{ out: "fixture.json", ids: `1,0,1-${count - 1}` },
-      });
-      expect(() => parseOptions(task, typed(most))).to.not.throw();
-      expect(() => parseOptions(task, typed(most + 1))).to.throw(
-        `at most ${most.toLocaleString("en")} orders can be named`,
-      );
-    });
-  }
-
   const on = true;
   const excluded: ReadonlyArray<readonly [Task, object, string]> = [
     [settleTask, { assert: on, calldata: on }, "--assert and --calldata"],
