@@ -7,7 +7,7 @@ import type { VaultError, VaultErrorCode } from "../errors.js";
 import { guardErrors } from "./errors.js";
 import { unwrapReverted } from "./round-guard.js";
 import type { VaultHost } from "../host.js";
-import type { Hex, VaultRound } from "../protocol/index.js";
+import type { VaultRound } from "../protocol/index.js";
 import {
   NO_ROUND,
   describeRound,
@@ -26,8 +26,6 @@ export interface Stopped {
   readonly status: "nothing-to-do" | "refused" | "reverted";
   readonly code?: VaultErrorCode | undefined;
   readonly reason: string;
-  /** Hash of an earlier transaction. */
-  readonly hash?: Hex | undefined;
   /** True if the round has not ended yet: the obstacle goes away with time. */
   readonly isEarly?: boolean;
   /** Error with `reason` as its message. */

@@ -69,7 +69,10 @@ async function settle(
   });
 }
 
-/** A new settlement, step by step. Each may end it until the journal is written. */
+/**
+ * A new settlement, by the steps of docs/how-a-settlement-works.md. Each may end it until the
+ * journal is written; `resume` enters after that.
+ */
 async function settleBy(
   vault: VaultHost,
   signer: Signer,
@@ -267,14 +270,8 @@ interface Followed {
  * Reads the round and sends the transaction of the journal, or looks for it after a resume,
  * and follows it until the end. Never throws: after a failure it may have left.
  *
- * Then report() makes the result, and the journal is released if it is final:
- *
- * - mined: the round is read for `settled`, `not-settled`, `nothing-to-do`,
- *   `reverted`, `cancelled` or `unconfirmed`. Finished, unless the round cannot be read now.
- * - stopped: nothing has left. Abandoned: finished, unless another process resumed it.
- * - dropped: `unconfirmed` if it can never be mined; `refused` or `nothing-to-do` if it was
- *   given up. Finished.
- * - undecided: `unconfirmed`. The journal stays, to be resumed.
+ * Then it is reported. If nothing more can be found out, the journal is released: the next
+ * settlement may begin. Else it stays, to be resumed.
  */
 async function follow(
   vault: VaultHost,
