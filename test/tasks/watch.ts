@@ -441,6 +441,16 @@ describe("vault watch on a node", () => {
       .and.not.include("closed");
   });
 
+  it("watch exits with 1 if nothing can be read, and prints the error alone", async () => {
+    const gone = { vault: { contracts: { vault: NOBODY } } };
+    const hre = await hreOnLive(tasks.url, gone);
+    const { stdout, exitCode } = await runVaultTask(hre, "watch", {
+      json: true,
+    });
+    expect(exitCode).to.equal(1);
+    expect(Object.keys(fieldsOf(JSON.parse(stdout)))).to.deep.equal(["error"]);
+  });
+
   for (const [code, until, exitCode, says] of [
     ["ENOSPC", "settled", 1, /VAULT_OUTPUT_NOT_WRITTEN/u],
     // It was settled, though nobody reads of it.
