@@ -1,44 +1,27 @@
 import { expect } from "chai";
-import { Wallet } from "ethers";
 import type { Contract } from "ethers";
 
 import type { Settlement } from "../../src/types.js";
-import { deployTestGuard } from "../helpers/guard.js";
+import { useGuardedKeeper } from "../helpers/guarded-keeper.js";
 import { parseAddress } from "../../src/client/inputs.js";
 import { parseGuarded } from "../../src/guard/round-guard.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { hreOnLive } from "../helpers/hre.js";
 import { runTyped } from "../helpers/run-vault-task.js";
-import { startKeeper } from "../helpers/keeper-on-node.js";
 import type { KeeperWithNode } from "../helpers/keeper-on-node.js";
 import { deploy, deploySettlingVault } from "../helpers/settling-vaults.js";
 import { mined } from "../helpers/transactions.js";
-import { devKey } from "../helpers/world.js";
 
 const SEND = { method: "eth_sendRawTransaction", occurrence: 0 };
 const REWARD = 1_000n;
 
 describe("the tokens that a vault pays through a guard", () => {
+  const guarded = useGuardedKeeper();
   let keeper: KeeperWithNode;
   let guard: string;
-  let back: () => Promise<void>;
 
-  before(async () => {
-    keeper = await startKeeper();
-    const { chain, settler } = keeper;
-    guard = await deployTestGuard(
-      new Wallet(devKey(3), chain.provider),
-      settler,
-    );
-    back = await chain.checkpoint();
-  });
-  after(async () => {
-    await keeper.close();
-  });
-  beforeEach(async () => {
-    await back();
-    keeper.server.reset();
-    await keeper.removeJournals();
+  before(() => {
+    ({ keeper, guard } = guarded);
   });
 
   /** A vault that pays a reward, with the guard on the way, and another token. */

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { Interface, Wallet } from "ethers";
+import { Interface } from "ethers";
 
 import { parseAddress } from "../../src/client/inputs.js";
 import { RoundGuardArtifact } from "../../src/guard/artifact.js";
@@ -9,42 +9,29 @@ import { buildSettlement } from "../../src/settlement/calldata.js";
 import type { Settlement } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { fieldsOf } from "../helpers/fields.js";
-import { deployTestGuard, guardCode } from "../helpers/guard.js";
-import { startKeeper } from "../helpers/keeper-on-node.js";
+import { guardCode } from "../helpers/guard.js";
+import { useGuardedKeeper } from "../helpers/guarded-keeper.js";
 import type { KeeperWithNode } from "../helpers/keeper-on-node.js";
 import { GUARD, useKeeper } from "../helpers/keeper.js";
 import { OPEN_ROUND } from "../helpers/scripted-contracts.js";
 import { deploySettlingVault } from "../helpers/settling-vaults.js";
 import type { SettlingVaultName } from "../helpers/settling-vaults.js";
 import { mined } from "../helpers/transactions.js";
-import { devKey, openRound } from "../helpers/world.js";
+import { openRound } from "../helpers/world.js";
 
 const SEND = { method: "eth_sendRawTransaction", occurrence: 0 };
 const guardAbi = new Interface(RoundGuardArtifact.abi);
 
 describe("a settlement through a guard", () => {
+  const guarded = useGuardedKeeper();
   let keeper: KeeperWithNode;
   let guard: string;
   let vault: HardhatVault;
-  let back: () => Promise<void>;
 
   before(async () => {
-    keeper = await startKeeper();
-    const { chain, settler } = keeper;
-    const deployer = new Wallet(devKey(3), chain.provider);
-    guard = await deployTestGuard(deployer, settler);
-    vault = await keeper.connect({
-      vault: { contracts: chain.contracts, guard },
-    });
-    back = await chain.checkpoint();
-  });
-  after(async () => {
-    await keeper.close();
-  });
-  beforeEach(async () => {
-    await back();
-    keeper.server.reset();
-    await keeper.removeJournals();
+    ({ keeper, guard } = guarded);
+    const { contracts } = keeper.chain;
+    vault = await keeper.connect({ vault: { contracts, guard } });
   });
   const settle = async (): Promise<Settlement> =>
     await vault.settleAll({ pollingInterval: 20 });
