@@ -98,16 +98,12 @@ export async function simulateOnNode(
       unavailable: `the node gives ${METHOD} ${failed.gasUsed} gas for settleAll, which uses it up`,
     };
   }
-  const starved = [...before, ...after].find(
+  const isStarved = [...before, ...after].some(
     (call) => !call.succeeded && isOutOfGas({ ...call, gasGiven: READ_GAS }),
   );
-  if (starved !== undefined) {
-    const orElse =
-      starved.message === undefined
-        ? ", or one hits an invalid instruction"
-        : "";
+  if (isStarved) {
     return {
-      unavailable: `the gas that the node gives ${METHOD} does not suffice for the readings${orElse}`,
+      unavailable: `a reading uses up the gas that the node gives ${METHOD}, or hits an invalid instruction`,
     };
   }
   const [earlier, later] = [before, after].map((side) => {
