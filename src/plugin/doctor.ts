@@ -29,12 +29,15 @@ import { findGuard, findRoute, settlementCall } from "../guard/call.js";
 import type { FoundGuard } from "../guard/call.js";
 import { chooseNextBlock } from "../simulation/next-block.js";
 import { explainRefusal } from "../guard/outcome.js";
-import { findNextRun } from "../settlement/next-run.js";
 import { maxHeadAge, wouldNotSettle } from "../settlement/state.js";
 import { parseFeeLimits } from "../settlement/options.js";
 import { findGas, lossInGuard, trySimulation } from "../settlement/propose.js";
 import { resolveSigner } from "../sending/signer.js";
-import { describeUnfinished, findUnfinished } from "../settlement/next-run.js";
+import {
+  describeUnfinished,
+  findNextRun,
+  findUnfinished,
+} from "../settlement/next-run.js";
 
 export interface Check {
   readonly name: string;
@@ -184,7 +187,7 @@ async function examineContracts(
     return checks;
   }
   const names = missing.map(({ role }) => contractRoles[role].label).join(", ");
-  const detail = `no address is configured of ${names}`;
+  const detail = `no address is configured for ${names}`;
   // Somebody who configured some contracts may need no others: a warning.
   const finding = missing.some(({ role }) => settlingRoles.includes(role))
     ? findingOf(first.error, checks.length === 0 ? "fail" : "warn")

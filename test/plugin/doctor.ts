@@ -161,12 +161,12 @@ describe("what doctor finds out of contracts", () => {
     [
       {},
       "fail",
-      "of underlying asset, public pool, private pool, trading, vault",
+      "for underlying asset, public pool, private pool, trading, vault",
     ],
     [
       { vault },
       "warn",
-      "of underlying asset, public pool, private pool, trading, vault factory",
+      "for underlying asset, public pool, private pool, trading, vault factory",
     ],
     [{ vault, vaultFactory }, "ok", "settling needs none"],
   ] as const) {
