@@ -25,23 +25,19 @@ import type {
   TaskSurroundings,
 } from "./run-task.js";
 
-type OpenOptions = Pick<CommonValues, "at" | "instance"> & {
-  /** Milliseconds, of the connection and of each variable of the configuration. */
-  readonly timeout?: number | undefined;
-};
-
 /**
  * Opens the selected network for one task, and closes it afterwards.
  *
  * @param access `read` opens an HTTP network without its accounts: it never
  * resolves a private key, nor prompts for one.
+ * @param timeout Milliseconds, of the connection and of each variable of the configuration.
  * @param longestTimeout Upper bound, in milliseconds, for the configured timeout
  * of a request, after which Hardhat ends one that nobody waits for any more.
  */
 export async function withVault<T>(
   { hre, terminal }: TaskSurroundings,
   access: "read" | "write",
-  { at, instance, timeout }: OpenOptions,
+  { at, instance, timeout }: Pick<CommonValues, "at" | "instance" | "timeout">,
   work: (vault: HardhatVault) => Promise<T>,
   longestTimeout = timeout ?? Infinity,
 ): Promise<T> {
