@@ -7,7 +7,7 @@ import {
   describeBlock,
   toBlockId,
 } from "./block-id.js";
-import type { BlockId, PinnedBlock } from "./block-id.js";
+import type { BlockId } from "./block-id.js";
 import { TRANSACTION_GAS_CAP } from "./chain.js";
 import type { ResponseParser } from "./response-parser.js";
 import type { RpcClient } from "./rpc-client.js";
@@ -21,6 +21,7 @@ export interface BlockInfo {
 export interface Block extends BlockInfo {
   /** Undefined for the pending block. */
   readonly hash: string | undefined;
+  readonly parentHash: string | undefined;
   /** {@link TRANSACTION_GAS_CAP} on chains whose blocks have none. */
   readonly gasLimit: bigint;
   /** Undefined on chains without EIP-1559. */
@@ -28,7 +29,7 @@ export interface Block extends BlockInfo {
 }
 
 /** The block that a node would make next. */
-export type NextBlock = Omit<Block, "hash">;
+export type NextBlock = Omit<Block, "hash" | "parentHash">;
 
 /** A block as a node describes it, not checked. */
 type FoundBlock = Readonly<Record<string, unknown>>;
@@ -57,9 +58,16 @@ export async function getBlock(
       `block ${number} in place of block ${describeBlock(block)}`,
     );
   }
-  const hash = read.optional(found["hash"], (value) => read.hash(value));
-  if (typeof block === "object") {
-    requireHash(rpc, block, hash);
+  const [hash, parentHash] = ["hash", "parentHash"].map((name) =>
+    read.optional(found[name], (value) => read.hash(value)),
+  );
+  const expected = typeof block === "object" ? block.hash : undefined;
+  if (
+    expected !== undefined &&
+    hash?.toLowerCase() !== expected.toLowerCase()
+  ) {
+    const details = { network: rpc.network, block: number, expected };
+    throw vaultError("VAULT_REORGED", { ...details, found: hash ?? "none" });
   }
   // The pending block does not exist yet, but the one before it does.
   rpc.node.blocks.note(block === "pending" ? number - 1 : number);
@@ -67,54 +75,13 @@ export async function getBlock(
     number,
     timestamp: read.number(found["timestamp"]),
     hash,
+    parentHash,
     // Of Celo's blocks, some have none.
     gasLimit:
       read.optional(found["gasLimit"], (value) => read.quantity(value)) ??
       TRANSACTION_GAS_CAP,
     baseFeePerGas: baseFeeOf(found, read),
   };
-}
-
-/**
- * Reads the time of a pinned block, and finds the block before it, of the same branch.
- *
- * @throws VaultError VAULT_REORGED if the pinned block is another one now
- */
-export async function getWithParent(
-  rpc: RpcClient,
-  block: PinnedBlock,
-): Promise<{
-  readonly block: PinnedBlock & BlockInfo;
-  readonly parent: PinnedBlock;
-}> {
-  const read = rpc.parser(BLOCK_METHOD);
-  const found = await findBlock(rpc, block);
-  const [hash, parentHash] = ["hash", "parentHash"].map((name) =>
-    read.optional(found[name], (value) => read.hash(value)),
-  );
-  requireHash(rpc, block, hash);
-  return {
-    block: { ...block, timestamp: read.number(found["timestamp"]) },
-    parent: { number: block.number - 1, hash: parentHash },
-  };
-}
-
-function requireHash(
-  { network }: RpcClient,
-  { number, hash: expected }: PinnedBlock,
-  found = "none",
-): void {
-  if (
-    expected !== undefined &&
-    found.toLowerCase() !== expected.toLowerCase()
-  ) {
-    throw vaultError("VAULT_REORGED", {
-      network,
-      block: number,
-      expected,
-      found,
-    });
-  }
 }
 
 /** Hash of the first block; {@link UNKNOWN_GENESIS} if the node has pruned it. */
@@ -140,11 +107,12 @@ export async function getNextBlock(
     // The pending block is optional.
     findBlock(rpc, "pending").catch(fallbackTo<FoundBlock>({})),
   ]);
-  const { hash: _, ...gas } = latest;
+  const { gasLimit, baseFeePerGas } = latest;
   const made = pendingAfter(latest, pending, rpc.parser(BLOCK_METHOD)) ?? {
     timestamp: Math.max(latest.timestamp + 1, Math.floor(Date.now() / 1_000)),
   };
-  return { latest, next: { ...gas, number: latest.number + 1, ...made } };
+  const number = latest.number + 1;
+  return { latest, next: { number, gasLimit, baseFeePerGas, ...made } };
 }
 
 function pendingAfter(

@@ -158,10 +158,7 @@ export async function getTransactions(
 ): Promise<readonly SeenTransaction[]> {
   const { transactions } = await findBlock(rpc, block, true);
   const read = rpc.parser(BLOCK_METHOD);
-  if (!Array.isArray(transactions)) {
-    throw read.invalid("no transactions");
-  }
-  return transactions.flatMap((transaction) => {
+  return read.list(transactions).flatMap((transaction) => {
     try {
       return seenTransaction(transaction, read);
     } catch (error) {

@@ -20,7 +20,7 @@ import type { Address, Hex, VaultRound } from "../protocol/index.js";
 import { describeRound, isSameRound } from "../protocol/round.js";
 import { getBalance } from "../rpc/accounts.js";
 import type { BlockId, PinnedBlock } from "../rpc/block-id.js";
-import { getBlock, getWithParent } from "../rpc/blocks.js";
+import { getBlock } from "../rpc/blocks.js";
 import type { BlockInfo } from "../rpc/blocks.js";
 import { callContract, tryCall } from "../rpc/calls.js";
 import { isReorganised, readOnBranch } from "../rpc/pinned-block.js";
@@ -184,8 +184,9 @@ async function readAround(
       .getLatestRoundInfo({ blockTag: at.number })
       .catch(unlessGone);
   const read = async (): Promise<Around> => {
-    const { block, parent } = await getWithParent(vault.rpc, pin);
-    const { timestamp } = block;
+    const block = await getBlock(vault.rpc, pin);
+    const { timestamp, parentHash } = block;
+    const parent = { number: number - 1, hash: parentHash };
     const found = await readOnBranch(vault.rpc, pin, async () => {
       const snapshot = async () =>
         await vault.pinnedTo(block).snapshot({ blockTag: number });

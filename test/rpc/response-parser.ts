@@ -21,7 +21,7 @@ import { answering, call, header } from "../helpers/recording-node.js";
 describe("the answer of a node", () => {
   it("has numbers, hashes and code as they are", async () => {
     expect(await getBlock(answering(header), "0x5")).to.deep.equal({
-      ...{ number: 5, timestamp: 100, hash: HASH },
+      ...{ number: 5, timestamp: 100, hash: HASH, parentHash: undefined },
       ...{ gasLimit: 16n, baseFeePerGas: undefined },
     });
     const largest = await getChainId(answering("0x1fffffffffffff"));

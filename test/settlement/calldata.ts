@@ -218,11 +218,14 @@ describe("a batch for Safe's Transaction Builder", () => {
   });
 
   it("holds one transaction, its chain and its own checksum", () => {
-    const header = { number: 1, timestamp: 1_700_000_000, gasLimit: 1n };
+    const header = {
+      ...{ number: 1, timestamp: 1_700_000_000, gasLimit: 1n },
+      ...{ baseFeePerGas: undefined, hash: "0x", parentHash: undefined },
+    };
     const settles = "the round that is current when it is executed";
     const batch = toSafeBatch({
       ...{ to: ZeroAddress, data: SETTLE, chainId: 56, settles },
-      header: { ...header, baseFeePerGas: undefined, hash: "0x" },
+      header,
       ...{ sender: ZeroAddress, isContract: false },
       ...{ estimatedGas: null, refusal: null },
     });
