@@ -115,19 +115,17 @@ export async function findSettler(
   if (given !== undefined) {
     return { address: parseAccount(given, "from"), isKnown: true };
   }
+  const unknown = { address: ZeroAddress, isKnown: false };
   // A connection for reading was opened without the accounts of the configuration.
   const configured = context.config.networks[networkName];
   const hasKeys =
     configured?.type === "http" && configured.accounts !== "remote";
-  const address =
-    networkConfig.from === undefined && hasKeys
-      ? undefined
-      : await findSender(rpc, networkConfig).catch(
-          fallbackTo(undefined, ({ code }) => code === "VAULT_NO_SENDER"),
-        );
-  return address === undefined
-    ? { address: ZeroAddress, isKnown: false }
-    : { address, isKnown: true };
+  return networkConfig.from === undefined && hasKeys
+    ? unknown
+    : await findSender(rpc, networkConfig).then(
+        (address) => ({ address, isKnown: true }),
+        fallbackTo(unknown, ({ code }) => code === "VAULT_NO_SENDER"),
+      );
 }
 
 /** Answer to: would the next unattended run settle, and if not, why? */

@@ -1,6 +1,6 @@
 // Step 10 of a settlement: what became of it, and of the round it was meant for.
 
-import { ZeroAddress, concat, zeroPadValue } from "ethers";
+import { ZeroAddress } from "ethers";
 
 import { isFailedReading } from "../client/failed-reading.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
@@ -32,6 +32,7 @@ import type { Mined } from "../sending/look.js";
 import { newestOf } from "../sending/transaction.js";
 import { gainsIn } from "../simulation/tokens.js";
 import type { Simulation } from "../simulation/types.js";
+import { balanceCall, balanceIn } from "../simulation/watch-list.js";
 import { findDifferences } from "./differences.js";
 import { toSettlement } from "./result.js";
 import type { KnownValues, SettlementResult } from "./result.js";
@@ -354,8 +355,9 @@ async function whatStays(
   if (guard === undefined || succeeded === false) {
     return undefined;
   }
+  const { rpc } = vault;
   const { address, tokens } = guard;
-  const rise = async (
+  const riseOf = async (
     read: (block: BlockId) => Promise<bigint>,
     ifNotKnown: bigint,
   ): Promise<bigint> =>
@@ -365,19 +367,19 @@ async function whatStays(
     );
   const kept: Address[] = [];
   for (const [token, gain] of gainsIn(address, logs)) {
-    const stays =
-      gain > 0n &&
-      !tokens.includes(token) &&
-      (await rise(
-        async (block) => await tokenBalance(vault, token, address, block),
-        gain,
-      )) > 0n;
-    if (stays) {
+    const { target: to, data } = balanceCall(token, address);
+    const read = async (block: BlockId): Promise<bigint> => {
+      const call = { from: address, to, data };
+      const balance = balanceIn(await callContract(rpc, call, block));
+      return typeof balance === "bigint" ? balance : 0n;
+    };
+    const mayStay = gain > 0n && !tokens.includes(token);
+    if (mayStay && (await riseOf(read, gain)) > 0n) {
       kept.push(token);
     }
   }
-  const money = await rise(
-    async (block) => await getBalance(vault.rpc, address, block),
+  const money = await riseOf(
+    async (block) => await getBalance(rpc, address, block),
     0n,
   );
   const { code, fix } = keepsTokens(vault, guard, kept);
@@ -388,22 +390,4 @@ async function whatStays(
       `The guard ${address} has ${money} wei more than before: the code of ${from} sends native currency back. The next settlement through it by an account without code takes it.`,
   ].filter((reason) => reason !== false);
   return reasons.length === 0 ? undefined : { code, reason: reasons.join(" ") };
-}
-
-/** None of what is no token. */
-async function tokenBalance(
-  { rpc }: VaultHost,
-  token: Address,
-  owner: Address,
-  block: BlockId,
-): Promise<bigint> {
-  const data = concat(["0x70a08231", zeroPadValue(owner, 32)]);
-  const answer = await callContract(
-    rpc,
-    { from: owner, to: token, data },
-    block,
-  );
-  return "data" in answer && answer.data.length === 32
-    ? BigInt(`0x${answer.data.toString("hex")}`)
-    : 0n;
 }

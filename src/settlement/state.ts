@@ -175,7 +175,11 @@ export function roundChecker(
     const reader = vault.withOptions({ timeout: DEADLINE_MS });
     const isNewest = at === undefined;
     const { block, round } = isNewest
-      ? await lookAtNewest(reader)
+      ? {
+          block: await reader.block(),
+          // Last, and at the newest block by then.
+          round: await reader.getLatestRoundInfo(),
+        }
       : await observe(reader, at);
     const time =
       isNewest && ifExpired ? await endTime(reader, block) : block.timestamp;
@@ -188,12 +192,4 @@ export function roundChecker(
     }
     return obstacle;
   };
-}
-
-/** The round is asked for last, at the newest block, so it is never older than the header. */
-async function lookAtNewest(
-  vault: VaultHost,
-): Promise<Pick<Observation, "block" | "round">> {
-  const block = await vault.block();
-  return { block, round: await vault.getLatestRoundInfo() };
 }
