@@ -8,7 +8,7 @@ import type { PoolName, ReadOperationName } from "../protocol/index.js";
 import { quoteForeignText } from "../redact.js";
 import { encodeRevertData } from "./failure.js";
 import type { ScriptedFailure, ScriptedReason } from "./failure.js";
-import { scenarios, zeroAnswer } from "./scenarios.js";
+import { scenarios } from "./scenarios.js";
 import {
   answers,
   applyChanges,
@@ -65,7 +65,7 @@ function fixtureState(json: unknown): MockState {
     const where = path.join(".");
     const reason = failureOf(answer, where);
     if (reason !== undefined) {
-      set(values, path, zeroAnswer(operation));
+      set(values, path, undefined);
       const target = targetsOf(operation).find((each) => each.role === role);
       // the table calls an operation's contracts by these words
       const pool = target?.variant as PoolName | undefined;

@@ -1,18 +1,5 @@
-import { ZeroAddress } from "ethers";
-
-import {
-  ContractType,
-  OrderState,
-  answerOf,
-  keysOf,
-} from "../protocol/index.js";
-import type {
-  DisplaySettings,
-  OperationResult,
-  ReadOperationName,
-  VaultOrder,
-  WireType,
-} from "../protocol/index.js";
+import { ContractType, OrderState, keysOf } from "../protocol/index.js";
+import type { DisplaySettings, VaultOrder } from "../protocol/index.js";
 import type { MockState } from "./types.js";
 import { requireOneOf } from "./values.js";
 
@@ -156,24 +143,6 @@ const expiredRound = changed(openRound, ({ round }, chainTime) => ({
   },
 }));
 
-const zeros: Readonly<Record<WireType, unknown>> = {
-  uint256: 0n,
-  uint8: 0,
-  bool: false,
-  string: "",
-  address: ZeroAddress,
-};
-
-export function zeroAnswer<Name extends ReadOperationName>(
-  operation: Name,
-): OperationResult<Name> {
-  // the table of operations makes the type, too
-  return answerOf(
-    operation,
-    ({ type }) => zeros[type],
-  ) as OperationResult<Name>;
-}
-
 /** Order ids from 0, with a removed one, in every state of the deployed contracts. */
 const deployedOrders: MockState["orders"] = new Map(
   [0, 1, OrderState.closed, undefined, 3, 4].map((state, id) => [
@@ -230,11 +199,11 @@ export const scenarios = {
     round: { ...round, filledVolume: 0n },
     settlement: { ...settlement, settledAmount: 0n },
     orders: new Map(),
-    marginBalance: zeroAnswer("queryMarginBalance"),
+    marginBalance: { baseMarginAmount: 0n, xMarginAmount: 0n },
     volume: 0n,
   })),
   "no-liquidity": changed(openRound, () => {
-    const empty = zeroAnswer("getLPAmountInfo");
+    const empty = { deposit: 0n, availabe: 0n, locked: 0n };
     return { pools: { public: empty, private: empty } };
   }),
   "many-orders": changed(openRound, ({ settlement }) => ({

@@ -2,9 +2,9 @@ import { expect } from "chai";
 import type { NetworkConnection } from "hardhat/types/network";
 
 import { scenarios } from "../../src/mocks/index.js";
-import { zeroAnswer } from "../../src/mocks/scenarios.js";
 import { keysOf } from "../../src/protocol/index.js";
 import { connectTo } from "../helpers/hre.js";
+import { zeroAnswer } from "../helpers/zero-answer.js";
 
 const DAY = 86_400n;
 describe("scenarios of the mocks", () => {

@@ -6,11 +6,12 @@ import { expect } from "chai";
 
 import { vaultError } from "../../../src/errors.js";
 import type { ListedOrder } from "../../../src/client/index.js";
-import { someOrder, zeroAnswer } from "../../../src/mocks/scenarios.js";
+import { someOrder } from "../../../src/mocks/scenarios.js";
 import { parseListingForm } from "../../../tasks/output/listing.js";
 import { createStyle } from "../../../tasks/output/render-text.js";
 import { writeOrders } from "../../helpers/listings.js";
 import { KeptOutput } from "../../helpers/screens.js";
+import { zeroAnswer } from "../../helpers/zero-answer.js";
 
 const order = (exType: string): ListedOrder => ({
   ...{ ...someOrder, orderID: 1n, exType },

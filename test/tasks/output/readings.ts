@@ -1,7 +1,6 @@
 import { expect } from "chai";
 
 import { vaultError } from "../../../src/errors.js";
-import { zeroAnswer } from "../../../src/mocks/scenarios.js";
 import {
   failureNotes,
   failuresOf,
@@ -10,6 +9,7 @@ import {
 } from "../../../tasks/output/readings.js";
 import { withOtherReadings } from "../../helpers/readings.js";
 import { linesOf } from "../../helpers/screens.js";
+import { zeroAnswer } from "../../helpers/zero-answer.js";
 
 const context = { tokenDecimals: 1, chainTime: 10, raw: false };
 const raw = { ...context, raw: true };
