@@ -1,19 +1,19 @@
+import { encodeCall } from "../client/codec.js";
 import { parseAddress } from "../client/inputs.js";
 import { requestAtBlock } from "../client/missing-state.js";
 import { fallbackTo, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
-import { settlerIn, encodeGuarded } from "./round-guard.js";
 import type { VaultHost } from "../host.js";
-import type { Address } from "../protocol/index.js";
 import { scale } from "../protocol/amounts.js";
 import { describeTime, units } from "../protocol/index.js";
-import { describeBlock } from "../rpc/block-id.js";
-import { encodeCall } from "../client/codec.js";
-import type { GuardedSettlement } from "./round-guard.js";
+import type { Address } from "../protocol/index.js";
 import { getCode } from "../rpc/accounts.js";
+import { describeBlock } from "../rpc/block-id.js";
 import type { BlockId } from "../rpc/block-id.js";
 import type { CallRequest } from "../rpc/calls.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
+import { settlerIn, encodeGuarded } from "./round-guard.js";
+import type { GuardedSettlement } from "./round-guard.js";
 
 /** Gas of a `settleAll` transaction before any code runs. */
 export const INTRINSIC_GAS = 21_064n;

@@ -4,9 +4,8 @@ import { mockHint } from "../client/addresses.js";
 import { wrongAddressHint } from "../client/codec.js";
 import { vaultError } from "../errors.js";
 import type { VaultError, VaultErrorCode } from "../errors.js";
-import { guardErrors } from "./errors.js";
-import { unwrapReverted } from "./round-guard.js";
 import type { VaultHost } from "../host.js";
+import { describeTime } from "../protocol/index.js";
 import type { VaultRound } from "../protocol/index.js";
 import {
   NO_ROUND,
@@ -14,11 +13,12 @@ import {
   hasEnded,
   isSameRound,
 } from "../protocol/round.js";
-import { describeTime } from "../protocol/index.js";
 import { decodeArguments, decodeRevertReason } from "../rpc/revert-reason.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
 import { describeKey } from "./call.js";
 import type { SettlementRoute } from "./call.js";
+import { guardErrors } from "./errors.js";
+import { unwrapReverted } from "./round-guard.js";
 
 /** Nothing was sent. */
 export interface Stopped {

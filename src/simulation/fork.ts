@@ -31,11 +31,11 @@ import { contractRoleNames } from "../protocol/index.js";
 import type { Block } from "../rpc/blocks.js";
 import type { CallRequest } from "../rpc/calls.js";
 import { classify, toRpcError } from "../rpc/errors.js";
+import type { Watched } from "./engines/engine.js";
 import { FORK_REQUESTS, Memo } from "./memo.js";
 import type { WarmPlan } from "./memo.js";
 import { readUpstreamBlock } from "./next-block.js";
 import { findContracts, makeWatchList } from "./watch-list.js";
-import type { Watched } from "./engines/engine.js";
 
 /** Connection to an in-process fork. */
 export type ForkConnection = NetworkConnection<ChainType | string>;

@@ -1,16 +1,16 @@
-import { checkOptions, option } from "../client/options.js";
-import type { OptionsOf } from "../client/options.js";
 import { notOneOf, parseAccount, parseUint256 } from "../client/inputs.js";
 import type { AccountLike } from "../client/inputs.js";
+import { checkOptions, option } from "../client/options.js";
+import type { OptionsOf } from "../client/options.js";
 import { readOptions } from "../client/reader.js";
 import { invalidArgument } from "../errors.js";
-import type { VaultHost } from "../host.js";
-import type { GasPrice } from "../sending/fees.js";
 import { namedTokens } from "../guard/call.js";
 import type { SettlementRoute } from "../guard/call.js";
-import { forkedBlockOptions } from "./fork.js";
+import type { VaultHost } from "../host.js";
+import type { GasPrice } from "../sending/fees.js";
 import { checkTime } from "../simulation/next-block.js";
 import type { SimulationTime } from "../simulation/next-block.js";
+import { forkedBlockOptions } from "./fork.js";
 import type { SimulationEngine } from "./types.js";
 
 export type HttpEngine = Exclude<SimulationEngine, "in-process">;
@@ -81,14 +81,12 @@ export function parseOptions(
 ): Omit<SimulationRequest, "sender"> & { readonly sender: string | undefined } {
   const { connection, networkName } = vault;
   checkOptions("simulateSettleAll()", options, simulateOptions);
-  const { from, orders = [], gas, hardfork, engine } = options;
+  const { from, orders = [], hardfork, engine } = options;
   checkTime(options.atTime);
   const orderIDs = [...new Set(orders.map((id) => parseUint256(id, "orders")))];
   if (orderIDs.length > MOST_ORDERS) {
-    throw invalidArgument(
-      "orders",
-      `at most ${MOST_ORDERS} can be watched, and ${orderIDs.length} are named`,
-    );
+    const problem = `at most ${MOST_ORDERS} can be watched, and ${orderIDs.length} are named`;
+    throw invalidArgument("orders", problem);
   }
   const ofFork = (["blockNumber", "hardfork", "engine"] as const).find(
     (name) => options[name] !== undefined,
@@ -100,27 +98,6 @@ export function parseOptions(
       "Omit it, or use a network of type http.",
     );
   }
-  checkEngine(options);
-  return {
-    sender: from === undefined ? undefined : parseAccount(from, "from"),
-    orderIDs,
-    tokens: [...new Set(namedTokens(vault, options.tokens))],
-    hardfork,
-    engine,
-    gas: gas === undefined ? undefined : parseGas(gas),
-  };
-}
-
-/** Nodes refuse more than 64 bits, as a request that they do not understand. */
-function parseGas(given: bigint | number): bigint {
-  const gas = parseUint256(given, "gas");
-  if (gas >= 2n ** 64n) {
-    throw invalidArgument("gas", "it is above 2^64 - 1", "Pass less.");
-  }
-  return gas;
-}
-
-function checkEngine({ engine, hardfork }: SimulateSettleAllOptions): void {
   if (engine !== undefined && !httpEngines.includes(engine)) {
     throw notOneOf("engine", httpEngines, engine);
   }
@@ -128,4 +105,18 @@ function checkEngine({ engine, hardfork }: SimulateSettleAllOptions): void {
     const problem = `engine ${engine} cannot choose it`;
     throw invalidArgument("hardfork", problem, "Omit one of both options.");
   }
+  const gas =
+    options.gas === undefined ? undefined : parseUint256(options.gas, "gas");
+  // Nodes refuse more, as a request that they do not understand.
+  if (gas !== undefined && gas >= 2n ** 64n) {
+    throw invalidArgument("gas", "it is above 2^64 - 1", "Pass less.");
+  }
+  return {
+    sender: from === undefined ? undefined : parseAccount(from, "from"),
+    orderIDs,
+    tokens: [...new Set(namedTokens(vault, options.tokens))],
+    hardfork,
+    engine,
+    gas,
+  };
 }

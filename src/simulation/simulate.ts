@@ -1,23 +1,22 @@
 import { noCode } from "../client/codec.js";
 import { checksumAddress, withAddress } from "../client/inputs.js";
 import { fallbackTo, vaultError } from "../errors.js";
-import { contractsNaming } from "./tokens.js";
+import { findRoute } from "../guard/call.js";
 import type { VaultHost } from "../host.js";
 import type { Address } from "../protocol/index.js";
 import type { PinnedBlock } from "../rpc/block-id.js";
 import type { BlockInfo } from "../rpc/blocks.js";
 import { resolveFees } from "../sending/fees.js";
 import type { GasPrice } from "../sending/fees.js";
-import { findRoute } from "../guard/call.js";
 import { chooseNextBlock } from "../simulation/next-block.js";
 import type { ChosenNextBlock } from "../simulation/next-block.js";
 import { countOrders, describe } from "./describe.js";
 import type { Attempt, Engine, Run, Watched } from "./engines/engine.js";
-import { simulateOnFork } from "./engines/fork.js";
-import { simulateInProcess } from "./engines/in-process.js";
+import { simulateInProcess, simulateOnFork } from "./engines/in-process.js";
 import { simulateOnNode } from "./engines/simulate-v1.js";
 import { parseOptions } from "./options.js";
 import type { SimulateSettleAllOptions, SimulationRequest } from "./options.js";
+import { contractsNaming } from "./tokens.js";
 import type { Simulation, SimulationEngine } from "./types.js";
 import {
   accountIn,

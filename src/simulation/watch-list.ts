@@ -1,12 +1,12 @@
 // What is read before and after a settlement, and what differs.
 
+import type { LocatedAddress } from "../client/addresses.js";
+import { decodeOrThrow, encodeCall } from "../client/codec.js";
 import {
   absentContract,
   failedReading,
   isFailedReading,
 } from "../client/failed-reading.js";
-import type { LocatedAddress } from "../client/addresses.js";
-import { decodeOrThrow, encodeCall } from "../client/codec.js";
 import { checksumAddress } from "../client/inputs.js";
 import type { LensFacts } from "../client/lens/facts.js";
 import type { ReadCall } from "../client/lens/lens.js";
