@@ -12,10 +12,7 @@ import { asRecord } from "../json.js";
 import { byRole, contractRoleNames } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
 import { getNextBlock } from "../rpc/blocks.js";
-import {
-  isDevelopmentNode,
-  oneChangeAtATime,
-} from "../rpc/development-node.js";
+import { isDevelopmentNode } from "../rpc/development-node.js";
 import {
   MockLiquidityPoolArtifact,
   MockTradingArtifact,
@@ -184,7 +181,7 @@ export async function changeMocks<Result>(
   change: () => Promise<Result>,
 ): Promise<Result> {
   return await withCallerStack(
-    async () => await oneChangeAtATime(vault.rpc, change),
+    async () => await vault.rpc.node.changes(change),
   );
 }
 

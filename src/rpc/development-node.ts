@@ -62,14 +62,3 @@ function isCount(value: unknown): boolean {
     (typeof value === "string" && /^(?:0x[0-9a-f]+|[0-9]+)$/iu.test(value))
   );
 }
-
-/**
- * Runs tasks that change a development chain one after the other. A task that writes
- * back a value or reverts to a snapshot must not undo changes of another.
- */
-export async function oneChangeAtATime<Result>(
-  { node }: RpcClient,
-  task: () => Promise<Result>,
-): Promise<Result> {
-  return await node.changes(task);
-}

@@ -89,7 +89,10 @@ export class KnownNode {
   public isDevelopment: boolean | undefined;
   /** The account that settles unless another is named. */
   public sender: Address | undefined;
-  /** Those that change a development chain, one after the other. */
+  /**
+   * Tasks that change a development chain, one after the other: one that writes back a value
+   * or reverts to a snapshot must not undo changes of another.
+   */
   public readonly changes = pLimit(1);
   /** What each account sends, by its lower-case address, one after the other. */
   public readonly senders = new Map<string, ReturnType<typeof pLimit>>();

@@ -3,7 +3,6 @@ import { expect } from "chai";
 import {
   isDevelopmentNode,
   isDevelopmentNodeNow,
-  oneChangeAtATime,
 } from "../../src/rpc/development-node.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { codedError } from "../helpers/foreign-errors.js";
@@ -75,25 +74,6 @@ describe("a development node", () => {
     await expectVaultError(
       isDevelopmentNode(hanging.withOptions({ timeout: 20 })),
       "VAULT_RPC_TIMEOUT",
-    );
-  });
-
-  it("one task after the other changes it, also by clients with other options", async () => {
-    const rpc = answering(null);
-    const steps: string[] = [];
-    const change = async (client: typeof rpc, name: string): Promise<void> => {
-      await oneChangeAtATime(client, async () => {
-        steps.push(`${name} begins`);
-        await new Promise((resolve) => setImmediate(resolve));
-        steps.push(`${name} ends`);
-      });
-    };
-    await Promise.all([
-      change(rpc, "one"),
-      change(rpc.withOptions({ timeout: 90 }), "two"),
-    ]);
-    expect(steps).to.deep.equal(
-      ["one begins", "one ends"].concat(["two begins", "two ends"]),
     );
   });
 });

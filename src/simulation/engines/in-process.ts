@@ -28,7 +28,6 @@ import { getBlock, getNextBlock } from "../../rpc/blocks.js";
 import { tryCall, callContract } from "../../rpc/calls.js";
 import type { CallResult } from "../../rpc/calls.js";
 import { TRANSACTION_GAS_CAP } from "../../rpc/chain.js";
-import { oneChangeAtATime } from "../../rpc/development-node.js";
 import { fewRetries } from "../../rpc/retry.js";
 import { decodeRevertReason } from "../../rpc/revert-reason.js";
 import type { RevertReason } from "../../rpc/revert-reason.js";
@@ -54,8 +53,7 @@ export async function simulateInProcess(
     connection.networkConfig.type === "edr-simulated",
     `${rpc.network} is not an in-process network`,
   );
-  return await oneChangeAtATime(
-    rpc,
+  return await rpc.node.changes(
     async () =>
       await undone(
         rpc,
