@@ -107,7 +107,6 @@ type GuardTerms = {
  *
  * @param terms What the guard demands. Default: the round at that block, ended or not, and
  * settled by it.
- * @param guardThere Default: it is looked up.
  */
 export async function findRoute(
   vault: VaultHost,
@@ -119,10 +118,9 @@ export async function findRoute(
     mustSettle = true,
     tokens = namedTokens(vault) ?? [],
   }: GuardTerms = {},
-  guardThere: Promise<FoundGuard | undefined> = findGuard(vault, block),
 ): Promise<SettlementRoute> {
   const { address } = await vault.addressOf("vault", "settleAll");
-  const found = await guardThere;
+  const found = await findGuard(vault, block);
   if (found === undefined) {
     return { from, vault: address };
   }

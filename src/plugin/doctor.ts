@@ -315,7 +315,7 @@ async function attemptNow(vault: VaultHost, from: string) {
   const { networkConfig } = vault.connection;
   const price = await resolveFees(vault.rpc, networkConfig, next);
   const simulated = await trySimulation(vault, from, next, {
-    price: Promise.resolve(price),
+    price,
   });
   // A node may refuse the estimate because the balance is too low.
   const gas = await findGas(vault, route, next, simulated).catch(
@@ -430,7 +430,7 @@ async function examineNextRun(
   const end = await chooseNextBlock(vault, undefined, "end");
   const atEnd =
     end.timestamp > timestamp
-      ? await trySimulation(vault, from, end, { price: Promise.resolve(price) })
+      ? await trySimulation(vault, from, end, { price })
       : undefined;
   return atEnd?.simulation.status === "settled"
     ? ok(`${as}: ${why.replace(/\.$/u, "")}; it settles the round at its end`)

@@ -69,7 +69,7 @@ export interface SimulationRequest {
   /** The way of the settlement, from the sender. Default: the configured one. */
   readonly route?: SettlementRoute;
   /** The price of gas, undefined if it is not known. Default: it is asked for. */
-  readonly price?: GasPrice | undefined | Promise<GasPrice>;
+  readonly price?: GasPrice | undefined;
 }
 
 /** One request reads all orders, before and after. */

@@ -3,9 +3,7 @@ import { Interface } from "ethers";
 
 import type { Address } from "../../src/protocol/index.js";
 import { parseGuarded } from "../../src/guard/round-guard.js";
-import { simulateSettleAll, simulate } from "../../src/simulation/simulate.js";
-import { chooseNextBlock } from "../../src/simulation/next-block.js";
-import { vaultError } from "../../src/errors.js";
+import { simulateSettleAll } from "../../src/simulation/simulate.js";
 import type { Simulation } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { BareHost } from "../helpers/bare-host.js";
@@ -166,21 +164,6 @@ describe("the fee in a simulation", () => {
       );
       expect(feeIn(simulation)).to.equal(fee);
     }
-  });
-
-  it("a simulation throws what refuses the price: VAULT_FEE_ABOVE_LIMIT", async () => {
-    const host = new ScriptedNode().host();
-    const next = await chooseNextBlock(host);
-    const price = Promise.reject(
-      vaultError("VAULT_FEE_ABOVE_LIMIT", {
-        ...{ network: "live", what: "a price", price: 8n, limit: 7n },
-        setting: "maxFeePerGas",
-      }),
-    );
-    await expectVaultError(
-      simulate(host, { sender: SETTLER, price }, next),
-      "VAULT_FEE_ABOVE_LIMIT",
-    );
   });
 
   it("the fee is subtracted from a settlement that reverts", async () => {
