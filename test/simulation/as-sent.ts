@@ -95,6 +95,7 @@ describe("the requests of a simulation", () => {
     ["can pay for the settlement only", 10n ** 16n, "0x", true],
     ["cannot pay", 0n, "0x", false],
     ["is a contract", 0n, "0x00", false],
+    ["is a rich contract that takes no money", 10n ** 22n, "0x5f5ffd", false],
     // EIP-7702
     ["delegates its code", 10n ** 22n, `0xef0100${"0".repeat(40)}`, true],
   ] as const) {
@@ -127,6 +128,23 @@ describe("the requests of a simulation", () => {
       }
     });
   }
+
+  it("are those of a fork for a contract that has no money, and takes none", async () => {
+    const { vault } = await connectTo(anvil.url);
+    const { provider } = vault.connection.ethers;
+    const { contracts } = await deploySettlingVault(
+      await provider.getSigner(0),
+      "PricedVault",
+    );
+    await provider.send("anvil_setCode", [SAFE, "0x5f5ffd"]);
+    await provider.send("anvil_setBalance", [SAFE, "0x0"]);
+    const simulation = await vault
+      .at(contracts)
+      .simulateSettleAll({ from: SAFE });
+    expect(simulation).to.deep.include({
+      ...{ status: "settled", engine: "fork", balances: [] },
+    });
+  });
 });
 
 describe("a settlement of a chain without a base fee", () => {
