@@ -159,8 +159,8 @@ const rules: readonly Rule[] = [
       /rate.{0,10}(?:limit|exceed)|too many request|request limit|throttl|quota|capacity|throughput/iu,
   },
   {
-    // No retry brings back old state, but one may reach a node that has newer state, with any code (geth, Erigon, reth, Nitro, bor,
-    // zkSync, Infura).
+    // No retry brings back old state, but one may reach a node that has newer state, with
+    // any code (geth, Erigon, reth, Nitro, bor, zkSync, Infura).
     kind: "behind",
     words:
       /missing trie node|prune|archive|historical state|state .{0,80}(?:not|un)available/iu,
@@ -178,12 +178,13 @@ const rules: readonly Rule[] = [
       /timed? ?-?out|deadline exceeded|temporar|try again|(?<!not )retry|not ready|at this time|overloaded|\bEOF\b|bad gateway|service unavailable|upstream|no .{0,20}(?:server|backend|node)s? available|socket hang up|connection (?:reset|closed|refused|termination)|\bid\b.{0,20}(?:mismatch|does not match)/iu,
   },
   {
-    // A node lacks the block: geth, besu, reth, Erigon, Nitro, Avalanche, zkSync, Hardhat,
-    // and chains of Cosmos (height). The code is EIP-1474's for a missing resource.
+    // A node lacks the block: geth, besu, reth, Erigon, Nethermind, Nitro, Avalanche,
+    // zkSync, Hardhat, and chains of Cosmos (height). The code is EIP-1474's for a missing
+    // resource.
     kind: "behind",
     codes: [-32_001],
     words:
-      /header (?:for hash )?not found|unknown block|block.{0,60}(?:not (?:yet |currently )?(?:available|found|exist)|doesn't exist|out ?of ?range|invalid)|invalid block (?!param)|unfinalized|ahead of|height/iu,
+      /header (?:for hash )?not found|unknown block|block.{0,60}(?:not (?:yet |currently |be )?(?:available|found|exist)|doesn't exist|out ?of ?range|invalid)|invalid block (?!param)|unfinalized|ahead of|height/iu,
   },
 ];
 

@@ -265,6 +265,7 @@ describe("failed requests", () => {
     // The node may have the block a moment later.
     behind: [
       said(-32000, "header not found"),
+      said(-32000, "Block 7 could not be found."),
       said(-32603, "missing trie node 0c (path )"),
       withBody(404, { error: said(-32000, "header not found") }, reset),
     ],
