@@ -336,18 +336,6 @@ describe("client - requests of rounds()", () => {
     expect(node.count("eth_call")).to.be.at.most(6);
   });
 
-  it("rounds() ends with its signal while a call is not answered", async () => {
-    const node = historyNode([[5, one]], 1_000);
-    const stop = new AbortController();
-    node.on("eth_call", async () => {
-      stop.abort("enough");
-      return await new Promise(() => undefined);
-    });
-    const { signal } = stop;
-    const [end] = await Promise.allSettled([collect(node, { signal })]);
-    expect(end).to.include({ status: "rejected", reason: "enough" });
-  });
-
   it("rounds() throws instead of an empty list if the address is wrong: VAULT_NO_CODE, VAULT_CALL_REVERTED", async () => {
     await expectVaultError(collect(historyNode([], 1_000)), "VAULT_NO_CODE");
     await expectVaultError(

@@ -7,12 +7,7 @@ import {
   isFailedReading,
 } from "../../src/client/index.js";
 import { encodeCall } from "../../src/client/codec.js";
-import {
-  locate,
-  readInOneCall,
-  readOrThrow,
-  readTogether,
-} from "../../src/client/snapshot.js";
+import { locate, readInOneCall } from "../../src/client/snapshot.js";
 import {
   operations,
   set,
@@ -25,7 +20,7 @@ import {
   documentedNode,
 } from "../helpers/documented-node.js";
 import { fieldsOf } from "../helpers/fields.js";
-import { FACTORY, VAULT, wordsOf } from "../helpers/scripted-contracts.js";
+import { wordsOf } from "../helpers/scripted-contracts.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
 
 /** What a snapshot of the documented contracts holds. */
@@ -202,21 +197,6 @@ describe("client - snapshot", () => {
     });
   }
 
-  it("readTogether() has the values of the header's block, and whether targets have code", async () => {
-    const node = documentedNode({
-      overrides: true,
-      codeOf: (address) => (address === VAULT ? "0x" : "0x01"),
-      answerOf: ({ block }) => ({ reverted: false, data: toBeHex(block, 32) }),
-    });
-    const context = clientOf(node).readContext({ blockTag: 7 });
-    const calls = [await locate(context, encodeCall("queryVolume", []))];
-    const targets = [FACTORY, VAULT];
-    const found = await readTogether(context, calls, readOrThrow, targets);
-    expect(found.values).to.deep.equal([7n]);
-    expect(found.codes).to.deep.equal([true, false]);
-    expect(node.asked).to.have.length(2);
-  });
-
   it("readInOneCall() leaves a chain whose contracts count other blocks to the header", async () => {
     const node = documentedNode({ overrides: true, chainId: 42_161 });
     const context = clientOf(node).readContext();
@@ -238,20 +218,6 @@ describe("client - snapshot", () => {
     node.on("eth_call", async (_, answer) => cutFirst(String(await answer())));
     expect(await readInOneCall(context, calls)).to.equal(undefined);
   });
-
-  for (const overrides of [true, false]) {
-    it(`readTogether() reads as the given account, overrides ${overrides}`, async () => {
-      const node = documentedNode({ overrides });
-      const context = clientOf(node).readContext({ from: VAULT });
-      await readTogether(context, [
-        await locate(context, encodeCall("queryVolume", [])),
-      ]);
-      const senders = node.asked
-        .filter(({ method }) => method === "eth_call")
-        .map(({ params }) => fieldsOf(params[0])["from"]);
-      expect(senders.at(-1)).to.equal(VAULT);
-    });
-  }
 
   for (const [title, error, isHeld] of [
     ["holds a VaultError", new VaultError("VAULT_INVALID_ADDRESS", {}), true],
@@ -346,22 +312,6 @@ describe("client - snapshot", () => {
         "the requests that look up an address",
       );
     }
-  });
-
-  it("snapshot() tries the lens a second time before it calls contract by contract", async () => {
-    const node = documentedNode({ overrides: true });
-    const client = clientOf(node);
-    let failures = 1;
-    node.on("eth_call", async (params, answer) => {
-      if (params.length === 3 && failures-- > 0) {
-        throw failure("header not found", { code: -32000 });
-      }
-      return await answer();
-    });
-    expect((await client.snapshot()).volume).to.equal(1n);
-    node.asked.length = 0;
-    await client.snapshot();
-    expect(lensCalls(node), "in one call again").to.equal(1);
   });
 
   it("a read, snapshot() and orders() throw VAULT_ARCHIVE_NODE_NEEDED, with the node's words, at a block whose state it refuses", async () => {
