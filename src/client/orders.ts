@@ -52,7 +52,7 @@ const filterOptions = {
   strict: option<boolean>(),
   /** Leaves out orders with every value zero. Default: false. */
   skipEmpty: option<boolean>(),
-  /** Most orders in one request. Default: 1,000. */
+  /** Most orders in one request. Default: 800. */
   chunkSize: option<number>(),
   /**
    * Requests at the same time. Default: 3, up to 16 if the gas of a request suffices for
@@ -69,7 +69,7 @@ const ordersOptions = { ...filterOptions, ...rangeOptions, ...idOptions };
 
 /** A range with a last id is no longer. So far behind its first id, an open one has no order. */
 const MOST_IDS = 2n ** 40n;
-const MAX_CHUNK = 1_000;
+const MAX_CHUNK = 800;
 /** Chunks under way: more would be faster, but take more memory. */
 const CONCURRENCY = 3;
 /** The same, if each is for few orders. */
