@@ -132,8 +132,6 @@ export async function findSettler(
 export interface NextRun {
   /** Null if it is not known, or only the refusal of an unknown account is. */
   readonly canBeSettled: boolean | null;
-  /** The account that was asked about; the zero address if none is known. */
-  readonly canBeSettledBy: string;
   /** Code of the reason; null without one, as for a round that is settled. */
   readonly code: VaultErrorCode | null;
   /** Why not; null if it would. */
@@ -163,22 +161,16 @@ export async function findNextRun(
   settler: Settler,
   state: VaultAt,
 ): Promise<NextRun> {
-  const answer = {
-    canBeSettled: true,
-    canBeSettledBy: settler.address,
-    code: null,
-    reason: null,
-    fix: null,
-  };
+  const would = { canBeSettled: true, code: null, reason: null, fix: null };
   try {
-    return { ...answer, ...(await findWhyNot(vault, settler, state)) };
+    return { ...would, ...(await findWhyNot(vault, settler, state)) };
   } catch (error) {
     if (
       refusesSettlement(error) ||
       hasErrorCode(error, "VAULT_INVALID_JOURNAL")
     ) {
       const { shortMessage: reason, fix } = textsForCommandLine(error);
-      return { ...answer, canBeSettled: false, code: error.code, reason, fix };
+      return { canBeSettled: false, code: error.code, reason, fix };
     }
     throw error;
   }

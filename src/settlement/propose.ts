@@ -192,7 +192,7 @@ export async function trySimulation(
   vault: VaultHost,
   sender: string,
   next: ChosenNextBlock,
-  known: Pick<SimulationRequest, "price" | "route">,
+  given: Pick<SimulationRequest, "price" | "route">,
 ): Promise<Simulated | undefined> {
   // A fork needs more of a node than a settlement does; a node behind the same URL may be
   // behind.
@@ -202,7 +202,7 @@ export async function trySimulation(
     code === "VAULT_FORK_REORGED" ||
     code === "VAULT_BLOCK_NOT_FOUND" ||
     code === "VAULT_RPC_ERROR";
-  return await simulate(vault, { ...known, sender }, next).catch(
+  return await simulate(vault, { ...given, sender }, next).catch(
     fallbackTo(undefined, cannotSimulate),
   );
 }

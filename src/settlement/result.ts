@@ -76,26 +76,26 @@ export type KnownValues = Pick<Settlement, "status"> & {
 };
 
 export function toSettlement(
-  { status, differences = null, ...known }: KnownValues,
+  { status, differences = null, ...values }: KnownValues,
   {
     round,
     guard,
     preview = null,
   }: Readonly<Pick<Known, "guard" | "preview" | "round">>,
 ): Settlement {
-  const { hash = null } = known;
+  const { hash = null } = values;
   return {
     status,
-    code: known.code ?? null,
-    reason: known.reason ?? null,
+    code: values.code ?? null,
+    reason: values.reason ?? null,
     hash,
-    hashes: known.hashes ?? (hash === null ? [] : [hash]),
+    hashes: values.hashes ?? (hash === null ? [] : [hash]),
     guard: guard ?? null,
-    blockNumber: known.blockNumber ?? null,
-    gasUsed: known.gasUsed ?? null,
-    cost: known.cost ?? null,
+    blockNumber: values.blockNumber ?? null,
+    gasUsed: values.gasUsed ?? null,
+    cost: values.cost ?? null,
     before: round ?? null,
-    after: known.after ?? null,
+    after: values.after ?? null,
     preview: preview === null ? null : { ...preview, differences },
     differences: preview === null ? null : differences,
   };

@@ -193,7 +193,6 @@ describe("would the next unattended run settle, and if not, why?", () => {
       const found = await findNextRun(host, settler, { ...known, ...state });
       expect(found).to.include({
         canBeSettled: is,
-        canBeSettledBy: SETTLER,
         code,
       });
       expect(found.reason === null).to.equal(is === true);
