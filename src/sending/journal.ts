@@ -97,7 +97,7 @@ const FILE_MODE = 0o600;
 const EMPTY_MS = 60_000;
 
 /** Asks of which kind the chain is now; in process, where no journal is kept, nothing. */
-export async function askChainKind(vault: VaultHost): Promise<ChainKind> {
+async function askChainKind(vault: VaultHost): Promise<ChainKind> {
   return isKeptBy(vault) && !(await isDevelopmentNodeNow(vault.rpc))
     ? "live"
     : "development";
@@ -131,16 +131,14 @@ export class Journal {
     this.chainKind = chainKind;
   }
 
-  /** @param kind Default: it is asked for. */
   public static async of(
     vault: VaultHost,
     chainId: number,
     address: Address,
-    kind?: ChainKind,
   ): Promise<Journal> {
     const { root } = vault.context.config.paths;
     const [chainKind, genesisHash] = await Promise.all([
-      kind ?? askChainKind(vault),
+      askChainKind(vault),
       isKeptBy(vault) ? getGenesisHash(vault.rpc) : UNKNOWN_GENESIS,
     ]);
     const subject = { chainKind, chainId, genesisHash, vault: address };
