@@ -99,14 +99,9 @@ const connectionSigns: ReadonlyArray<
   [/^(?:ECONNRESET|EPIPE|UND_ERR_SOCKET) /u, "{host} closed the connection"],
   [/^(ENOTFOUND|EAI_AGAIN) /u, "no address was found for {host} ({found})"],
   [
-    /^ERR_TLS_CERT_ALTNAME_INVALID /u,
-    "the certificate of {host} is for another name",
-    "Correct the host in its URL, or use a certificate that names it.",
-  ],
-  [
     /^(\w*CERT\w*|UNABLE_TO_\w+) /u,
     "the certificate of {host} is not trusted ({found})",
-    "If the node is yours, set NODE_EXTRA_CA_CERTS to the file with the certificate of its authority; else correct its URL.",
+    "Correct the host in its URL. If the node is yours, set NODE_EXTRA_CA_CERTS to the file with the certificate of its authority.",
   ],
   [
     /^(?:ERR_SSL_\w+|EPROTO) /u,

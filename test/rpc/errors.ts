@@ -118,7 +118,7 @@ describe("failed requests", () => {
       ],
       [
         causedBy(codedError("ERR_TLS_CERT_ALTNAME_INVALID")),
-        "the certificate of the node is for another name",
+        "the certificate of the node is not trusted (ERR_TLS_CERT_ALTNAME_INVALID)",
       ],
       [causedBy(codedError("ECONNREFUSED"), 7), refused],
       // As ethers wraps it.
