@@ -180,6 +180,26 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
       says: /^MISMATCH: it was meant for the round from .* but in block 7 the vault is in another one, the round .*settled: yes\. Look at that block/u,
     },
     {
+      title:
+        "is not-settled if the next round was there before, and is settled in part by it",
+      blocks: [nextRound, [idle]],
+      node: () => {
+        chain.rounds[7] = { ...NEXT, settledAmount: 1n };
+      },
+      is: notSettled,
+      says: /^MISMATCH/u,
+    },
+    {
+      title:
+        "is not-settled if the round was settled before, and the next one comes with it",
+      blocks: [settledRound, [idle]],
+      node: () => {
+        chain.rounds[7] = NEXT;
+      },
+      is: notSettled,
+      says: /^MISMATCH/u,
+    },
+    {
       title: "is not-settled if a round takes its place that does not follow",
       leaves: { ...OPEN_ROUND, strikePrice: 1n },
       is: notSettled,
