@@ -1,10 +1,7 @@
 import { bytesToHexString } from "@nomicfoundation/hardhat-utils/hex";
 import { AsyncMutex } from "@nomicfoundation/hardhat-utils/synchronization";
 import { ZeroAddress, isHexString } from "ethers";
-import type {
-  NetworkConfig,
-  NetworkConfigOverride,
-} from "hardhat/types/config";
+import type { NetworkConfigOverride } from "hardhat/types/config";
 import type { ChainType, NetworkConnection } from "hardhat/types/network";
 
 import type { AddressResolver } from "../client/addresses.js";
@@ -84,8 +81,7 @@ export async function fork(
 ): Promise<ForkConnection> {
   checkOptions("fork()", options, forkOptions);
   const { blockNumber, hardfork, warm = [] } = options;
-  const { instances } = requireHttp(vault).vault;
-  requireForkNetwork(vault);
+  const { instances } = settingsOf(vault).upstream.vault;
   const calls = (await Promise.all(warm.map(withAddress))).map((call) =>
     parseWarmCall(vault, call),
   );
@@ -196,11 +192,9 @@ async function planForFork(
   const route = contracts.some(({ role }) => role === "vault")
     ? await findRoute(vault, sender, block)
     : undefined;
-  const { calls, accounts } = planFor(vault, watched, route);
-  return {
-    calls: [...calls, ...more],
-    accounts: [...accounts, ...hardhatsAccounts],
-  };
+  const plan = planFor(vault, watched, route);
+  const accounts = [...plan.accounts, ...hardhatsAccounts];
+  return { calls: [...plan.calls, ...more], accounts };
 }
 
 /** The lens asks it for the number of the block, on any chain. */
@@ -212,7 +206,7 @@ export function planFor(
   route: SettlementRoute | undefined,
 ): WarmPlan {
   const { from } = vault.readContext({});
-  const { coinbase } = requireForkNetwork(vault);
+  const { coinbase } = settingsOf(vault).own;
   return {
     calls: [
       // Of the lens, only the simulator has the code.
@@ -257,7 +251,7 @@ export async function openFork(
 ): Promise<{ readonly connection: ForkConnection; readonly memo: Memo }> {
   const { context, connection, networkName: network, rpc } = vault;
   const { redactor } = rpc;
-  const config = requireHttp(vault);
+  const { upstream: config, own } = settingsOf(vault);
   const { number, hash } = block;
   assertInvariant(hash !== undefined, "a block to fork without a hash");
   const memo = await Memo.open({
@@ -277,8 +271,7 @@ export async function openFork(
       connection.chainType === "l1" || connection.chainType === "op"
         ? connection.chainType
         : "generic";
-    const newest =
-      chainType === "op" ? OP_HARDFORK : requireForkNetwork(vault).hardfork;
+    const newest = chainType === "op" ? OP_HARDFORK : own.hardfork;
     const override = {
       ...settings,
       blockGasLimit: block.gasLimit,
@@ -386,24 +379,18 @@ async function prepared<T>(
   });
 }
 
-export function requireForkNetwork({
-  context,
-}: VaultHost): Extract<NetworkConfig, { type: "edr-simulated" }> {
-  const network = context.config.networks[FORK_NETWORK];
-  if (network?.type !== "edr-simulated") {
+/** The settings of the network that is forked, and of that which forks are made with. */
+function settingsOf({ context, connection, networkName }: VaultHost) {
+  const { networkConfig: upstream } = connection;
+  if (upstream.type !== "http") {
+    const details = { network: networkName };
+    throw vaultError("VAULT_CANNOT_FORK_IN_PROCESS", details);
+  }
+  const own = context.config.networks[FORK_NETWORK];
+  if (own?.type !== "edr-simulated") {
     throw vaultError("VAULT_FORK_NETWORK_TAKEN", { network: FORK_NETWORK });
   }
-  return network;
-}
-
-function requireHttp({
-  connection: { networkConfig },
-  networkName: network,
-}: VaultHost): Extract<NetworkConfig, { type: "http" }> {
-  if (networkConfig.type !== "http") {
-    throw vaultError("VAULT_CANNOT_FORK_IN_PROCESS", { network });
-  }
-  return networkConfig;
+  return { upstream, own };
 }
 
 /** @returns Undefined if Hardhat refused something else than the hardfork. */
