@@ -35,6 +35,8 @@ export type ChainKind = "live" | "development";
 const minedSchema = z
   .object({
     status: z.string(),
+    /** Error code of the outcome. */
+    code: z.string().optional(),
     blockNumber: recordedCount,
     hash: recordedHash,
   })
@@ -72,6 +74,8 @@ const journalSchema = z
     since: recordedCount.optional(),
     /** Guard that the transaction goes to; absent if it goes to the vault. */
     guard: recordedAddress.optional(),
+    /** True if it must not be sent before the round's end. */
+    ifExpired: z.literal(true).optional(),
     /** Latest block before it was sent. */
     sentAfterBlock: recordedCount,
     round: roundSchema,

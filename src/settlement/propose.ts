@@ -1,4 +1,4 @@
-// Steps 5 and 6 of a settlement: simulate it, show what it would do and cost, and ask.
+// Simulates a settlement, shows what it would do and cost, and asks.
 
 import { VaultError, fallbackTo, vaultError } from "../errors.js";
 import { INTRINSIC_GAS, keepsTokens, settlementCall } from "../guard/call.js";
@@ -92,7 +92,7 @@ export async function propose(
   let terms: Terms | undefined;
   let verdict: Stopped | Terms;
   if ("refusal" in found) {
-    verdict = stoppedBy(vault, found.refusal);
+    verdict = stopOrExplain(vault, found.refusal);
   } else {
     requireGas(vault, found.gas, preview?.gasUsed ?? INTRINSIC_GAS);
     terms = { ...found, price: limitFees(networkName, price, limits) };
@@ -124,8 +124,12 @@ export async function propose(
   return { ...basis, since, stale, preflight, verdict };
 }
 
-/** Why the settlement cannot be sent, of what refuses its call. */
-function stoppedBy(vault: VaultHost, { code, reason }: Refusal): Stopped {
+/**
+ * Why the settlement cannot be sent, of what refuses its call.
+ *
+ * @throws Stop if there is nothing to do any more, VaultError VAULT_GAS_LIMIT_TOO_LOW
+ */
+function stopOrExplain(vault: VaultHost, { code, reason }: Refusal): Stopped {
   const status = statusOfRefusal(code);
   if (status === "nothing-to-do") {
     throw new Stop(nothingToDo(code === null ? SETTLED_MEANWHILE : reason));

@@ -1,4 +1,4 @@
-// Step 10 of a settlement: what became of it, and of the round it was meant for.
+// What became of a settlement, and of the round it was meant for.
 
 import { ZeroAddress } from "ethers";
 
@@ -47,7 +47,8 @@ export interface Ended {
 }
 
 /** What is known of an end, and whether a later look can find more. */
-type Found = KnownValues & Omit<SettlementResult, "chainId" | "settlement">;
+type Found = KnownValues &
+  Omit<SettlementResult, "chainId" | "isSent" | "settlement">;
 
 /**
  * Describes the end of a settlement. Never throws: what cannot be described is left to resume.
@@ -60,6 +61,7 @@ export async function report(
   timeout: number,
 ): Promise<SettlementResult> {
   const { entry, outcome, hashes } = ended;
+  const isSent = outcome.kind !== "stopped";
   const describe = async (): Promise<Found> =>
     outcome.kind === "mined"
       ? await describeMined(vault.withOptions({ timeout }), ended, outcome)
@@ -77,13 +79,13 @@ export async function report(
       isFinal: false,
     }),
   );
-  const all = outcome.kind === "stopped" ? [] : [...hashes, found.hash ?? []];
+  const all = isSent ? [...hashes, found.hash ?? []] : [];
   const settlement = toSettlement(
     { ...found, hashes: [...new Set(all.flat())] },
     { ...entry, ...ended },
   );
   const [{ chainId }] = entry.transactions;
-  return { settlement, chainId, block, isFinal, refusal };
+  return { settlement, chainId, block, isFinal, isSent, refusal };
 }
 
 async function describeMined(

@@ -1,5 +1,5 @@
 import { withAddress } from "../client/inputs.js";
-import { vaultError } from "../errors.js";
+import { isErrorCode, vaultError } from "../errors.js";
 import { findRoute, settlementCall } from "../guard/call.js";
 import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
@@ -80,8 +80,8 @@ async function settleBy(
   options: ParsedOptions,
 ): Promise<SettlementResult> {
   const now = await readCurrent(vault);
-  Object.assign(known, now);
-  const { chainId, contract, round } = now;
+  const { chainId, contract, block, round } = now;
+  Object.assign(known, { chainId, block, round });
   const journal = await Journal.of(vault, chainId, contract.address);
   await journal.refuseUnfinished();
   const route = await findRoute(vault, signer.address, "latest", {
@@ -115,10 +115,11 @@ async function assertSettled(
 ): Promise<SettlementResult> {
   return await untilStopped(vault, async (known) => {
     const now = await readCurrent(vault);
-    Object.assign(known, now);
+    const { chainId, block, round } = now;
+    Object.assign(known, { chainId, block, round });
     await requireSomethingToDo(vault, now, options);
-    const round = describeRound(now.round);
-    throw vaultError("VAULT_SETTLEMENT_NEEDED", { round });
+    const details = { round: describeRound(round) };
+    throw vaultError("VAULT_SETTLEMENT_NEEDED", details);
   });
 }
 
@@ -148,7 +149,7 @@ async function heedRevert(
 async function makeEntry(
   { rpc }: VaultHost,
   { signer, route, now, gas, price }: Agreement,
-  { limits }: ParsedOptions,
+  { limits, ifExpired }: ParsedOptions,
 ): Promise<JournalEntry> {
   const { chainId, block, round } = now;
   const nonce = await findFreeNonce(rpc, signer, block.number);
@@ -167,6 +168,7 @@ async function makeEntry(
     round,
     transactions: [{ ...transaction, kind: "settlement", preparedAt }],
     ...(guard !== undefined && { guard }),
+    ...(ifExpired === true && { ifExpired }),
   };
 }
 
@@ -212,15 +214,23 @@ async function resume(
   });
 }
 
-/** Describes a settlement that an earlier run finished. */
+/** What an earlier run may have found of a transaction, and what is no success. */
+const FAILURES = ["not-settled", "reverted", "unconfirmed", "refused"] as const;
+
+/** Describes a settlement that an earlier run finished: a failure stays one. */
 function describeFinished({ round, mined, guard }: JournalEntry): Settlement {
   const end =
     mined === undefined
       ? "without a transaction that was mined"
       : `${mined.status} in block ${mined.blockNumber}`;
+  const { code = "" } = mined ?? {};
+  const problem = isErrorCode(code) ? code : null;
+  const status =
+    FAILURES.find((failure) => failure === mined?.status) ??
+    (problem === null ? "nothing-to-do" : "settled");
   const reason = `The settlement of ${describeRound(round)} is finished: ${end}.`;
   return toSettlement(
-    { ...mined, status: "nothing-to-do", reason, hashes: [] },
+    { ...mined, status, code: problem, reason },
     { round, guard },
   );
 }
@@ -240,15 +250,20 @@ async function resumeAndSettle(
     options.emit({ type: "trouble", message });
     return resumed;
   };
-  // The settlement of the result is the one that was paid for, or that was sent last.
-  const { hash, blockNumber } = resumed.settlement;
+  // The settlement of the result is the one that was paid for, or that was sent last; a
+  // failure is not hidden by a next one that has nothing to do.
+  const { hash, blockNumber, status, code } = resumed.settlement;
+  const hasFailed = code !== null || status !== "nothing-to-do";
   try {
     const next = await settle(vault, options);
-    const { status, reason } = next.settlement;
-    if (next.settlement.hash !== null || blockNumber === null) {
+    const { status: nextStatus, reason } = next.settlement;
+    if (next.isSent === true) {
       return next;
     }
-    return status === "nothing-to-do" ? resumed : notBegun(reason ?? status);
+    if (nextStatus === "nothing-to-do") {
+      return blockNumber !== null || hasFailed ? resumed : next;
+    }
+    return blockNumber === null ? next : notBegun(reason ?? nextStatus);
   } catch (error) {
     if (hash === null) {
       throw error;
@@ -259,7 +274,7 @@ async function resumeAndSettle(
 }
 
 /** What was sent, or is to be, and what was known before. */
-interface Followed {
+interface Begun {
   readonly entry: JournalEntry;
   readonly known: Known;
   /** True if a person agreed to settle on an old block. */
@@ -276,10 +291,11 @@ interface Followed {
 async function follow(
   vault: VaultHost,
   journal: Journal,
-  { entry, known, acceptsOldHead = false }: Followed,
+  { entry, known, acceptsOldHead = false }: Begun,
   options: ParsedOptions,
 ): Promise<SettlementResult> {
   const { replacement, timeoutMs } = options;
+  const ifExpired = options.ifExpired === true || entry.ifExpired === true;
   const { confirmations = defaultConfirmations(vault, journal.chainKind) } =
     options;
   const { timeBeforeBumpingFees, maxFeeBumps = DEFAULT_FEE_BUMPS } =
@@ -294,7 +310,12 @@ async function follow(
     sentAfterBlock: entry.sentAfterBlock,
     confirmations,
     limit,
-    checkRound: roundChecker(reader, entry.round, options, acceptsOldHead),
+    checkRound: roundChecker(
+      reader,
+      entry.round,
+      { ifExpired },
+      acceptsOldHead,
+    ),
     record: async (all) =>
       await journal.update({ ...entry, transactions: [...all] }),
     replacing: {
@@ -339,7 +360,7 @@ async function follow(
 async function release(
   journal: Journal,
   { entry, outcome }: Pick<Ended, "entry" | "outcome">,
-  { status, blockNumber, hash }: Settlement,
+  { status, code, blockNumber, hash }: Settlement,
 ): Promise<void> {
   if (outcome.kind === "stopped") {
     await journal.abandon(entry);
@@ -348,6 +369,6 @@ async function release(
   const mined =
     blockNumber === null || hash === null
       ? undefined
-      : { status, blockNumber, hash };
+      : { status, blockNumber, hash, ...(code !== null && { code }) };
   await journal.finish({ ...entry, mined });
 }

@@ -8,8 +8,15 @@ import { VaultError } from "../../src/client/index.js";
 import type { SettlementEvent } from "../../src/settlement/types.js";
 import { endDeadlines, useWallClock } from "../helpers/deadlines.js";
 import { fieldsOf, listOf } from "../helpers/fields.js";
-import { itSettles, remote, unlimited, useKeeper } from "../helpers/keeper.js";
-import { OTHER_HASH } from "../helpers/names.js";
+import {
+  entry,
+  itSettles,
+  journalSubject,
+  remote,
+  unlimited,
+  useKeeper,
+} from "../helpers/keeper.js";
+import { HASH, OTHER_HASH } from "../helpers/names.js";
 import type { Keeper } from "../helpers/keeper.js";
 import {
   KEY,
@@ -320,7 +327,10 @@ describe("settleAll with resume", () => {
       },
       options: resume,
       is: {
-        ...{ status: "nothing-to-do", after: null, hashes: [], blockNumber: 6 },
+        status: "nothing-to-do",
+        code: null,
+        after: null,
+        blockNumber: 6,
       },
       says: ["is finished: settled in block 6."],
       events: "",
@@ -330,6 +340,76 @@ describe("settleAll with resume", () => {
       },
     },
   ]);
+
+  for (const [what, mined, is] of [
+    [
+      "reverted",
+      { status: "reverted", code: "VAULT_CALL_REVERTED" },
+      { status: "reverted", code: "VAULT_CALL_REVERTED" },
+    ],
+    [
+      "settled with tokens left in the guard",
+      { status: "settled", code: "VAULT_GUARD_KEEPS_TOKENS" },
+      { status: "settled", code: "VAULT_GUARD_KEEPS_TOKENS" },
+    ],
+    [
+      "reverted, by an older journal without a code",
+      { status: "reverted" },
+      { status: "reverted", code: null },
+    ],
+    [
+      "cancelled",
+      { status: "cancelled" },
+      { status: "nothing-to-do", code: null },
+    ],
+  ] as const) {
+    it(`says what another run found: ${what}`, async () => {
+      await keeper.writeJournal(
+        {
+          version: 1,
+          ...journalSubject,
+          ...entry,
+          mined: { ...mined, blockNumber: 6, hash: HASH },
+        },
+        ".finished",
+      );
+      const settlement = await keeper.settle(resume);
+      expect(settlement).to.deep.include({ ...is, hash: HASH, hashes: [HASH] });
+    });
+  }
+
+  it("writes the code of its end to the finished journal", async () => {
+    keeper.beforeSending(() => {
+      keeper.refuseWith("0x");
+    });
+    await keeper.settle();
+    const { mined } = await keeper.journal(".finished");
+    expect(mined).to.include({
+      status: "reverted",
+      code: "VAULT_CALL_REVERTED",
+    });
+  });
+
+  it("sends nothing before the round's end if the settlement was to wait for it", async () => {
+    keeper.chain.rounds = keeper.chain.rounds.map((round) => ({
+      ...round,
+      endTime: NOW,
+    }));
+    keeper.loseTransactions();
+    const open = await keeper.settle({ ifExpired: true });
+    expect(open.status).to.equal("unconfirmed");
+    const begun = await keeper.journal();
+    expect(begun).to.include({ ifExpired: true });
+    await keeper.reset();
+    await keeper.writeJournal(begun);
+    keeper.chain.rounds = keeper.chain.rounds.map((round) => ({
+      ...round,
+      endTime: NOW + 100n,
+    }));
+    const resumed = await keeper.settle(resume);
+    expect(resumed.status).to.equal("nothing-to-do");
+    expect(keeper.sends).to.equal(0);
+  });
 
   it("settles, or throws and keeps the journal, whatever request fails", async () => {
     await keeper.interrupt();
@@ -474,6 +554,38 @@ describe("settleAll with resumeFirst", () => {
       events: "resuming resumed",
     },
   ]);
+
+  it("says what became of the interrupted one if it was given up and there is nothing more to do", async () => {
+    const { hash } = await keeper.interrupt();
+    keeper.openNextRound();
+    keeper.settleByOther();
+    const settlement = await keeper.settle(options);
+    expect(settlement).to.include({
+      status: "refused",
+      code: "VAULT_ROUND_CHANGED",
+      hash,
+    });
+  });
+
+  it("returns its own settlement, not that of another process which begins one meanwhile", async () => {
+    const { hash } = await keeper.interrupt();
+    const others = await keeper.journal();
+    const settlement = await keeper.settle({
+      ...options,
+      onEvent: async (event) => {
+        if (event.type === "resumed") {
+          keeper.chain.mine(nextRound);
+          const [first] = listOf(others["transactions"]);
+          await keeper.writeJournal({
+            ...others,
+            transactions: [{ ...fieldsOf(first), preparedAt: 1 }],
+          });
+        }
+      },
+    });
+    expect(settlement).to.include({ status: "settled", hash, blockNumber: 6 });
+    expect(keeper.troubles).to.include("the next settlement was not begun");
+  });
 
   it("begins no other settlement while one may still be mined: VAULT_SETTLEMENT_UNFINISHED", async () => {
     const { hash } = await keeper.interrupt();
