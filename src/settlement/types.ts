@@ -22,7 +22,7 @@ export type { ReplacementPreflight, SigningKind };
  * - `not-settled`: the transaction was mined without a revert, but did not settle the
  *   intended round. This is final: the next settlement may begin.
  * - `nothing-to-do`: nothing was sent: the round is settled already or has not ended, or
- *   the settlement to resume is finished. With a `hash` and a `blockNumber`: the
+ *   the settlement to resume was finished with success. With a `hash` and a `blockNumber`: the
  *   transaction was mined after somebody else had settled the round, and settled nothing.
  * - `refused`: nothing was sent, or the node did not accept the transaction.
  * - `reverted`: the contract refused it, in the preflight (`hash` is null) or in a block.
