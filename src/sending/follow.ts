@@ -197,8 +197,8 @@ export class Following {
         await pause(wait, limit.signal);
       } else {
         // A process that took the journal over reads it again before its first send.
-        const isFirst = decision === "send" && isResumed && this.#sends === 0;
-        if (isFirst && (await record?.(this.transactions)) === false) {
+        const takesOver = decision === "send" && isResumed && this.#sends === 0;
+        if (takesOver && (await record?.(this.transactions)) === false) {
           return this.#undecided(`It is not sent: ${OF_ANOTHER}.`);
         }
         await (decision === "send" ? this.#send() : this.#replace(decision));
@@ -231,6 +231,10 @@ export class Following {
       return seen;
     }
     if (seen.kind === "replaced" && seen.depth >= confirmations) {
+      if (seen.isPruned === true) {
+        const reason = `Nonce ${nonce} of ${from} is used, and the node has pruned the blocks' state: by which transaction could not be seen. No transaction with it can be mined any more.`;
+        return { ...this.#undecided(reason), kind: "dropped" };
+      }
       const user =
         seen.by === undefined
           ? `no transaction of ${from} has its nonce ${nonce}, which is used (an EIP-7702 authorization uses one, too)`

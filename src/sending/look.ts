@@ -1,4 +1,5 @@
 import { fallbackTo } from "../errors.js";
+import type { VaultError } from "../errors.js";
 import type { Stopped } from "../guard/outcome.js";
 import type { Hex } from "../protocol/index.js";
 import { getNonce } from "../rpc/accounts.js";
@@ -54,6 +55,8 @@ type Looked =
   | {
       readonly kind: "replaced";
       readonly by?: Hex;
+      /** True if that block may be one whose state the node has pruned. */
+      readonly isPruned?: boolean;
       readonly depth: number;
     }
   /** The node has none of them, and their nonce is free. */
@@ -74,17 +77,14 @@ export type RoundSeen =
 const WAITS = "it waits in the node's pool";
 /** A re-org may move a transaction while the blocks are searched. */
 const COMPLETE_SEARCHES = 2;
+/** Each costs a request for the whole block. */
+const MOST_BLOCKS = 64;
 
-/** Looks at the chain; a search through many blocks goes on with the next look. */
 export class Lookout {
-  /** The next block to search for the user of the nonce. */
-  #next: number;
-  /** Times in a row that every block was searched, and none has it. */
+  /** Times in a row that the user of the nonce was searched for in vain. */
   #searches = 0;
 
-  constructor(private readonly sought: Sought) {
-    this.#next = sought.sentAfterBlock + 1;
-  }
+  constructor(private readonly sought: Sought) {}
 
   /** Looks once, by hash, then by nonce. Never throws: what fails is part of what is seen. */
   public async look(transactions: SentTransactions): Promise<Seen> {
@@ -194,8 +194,21 @@ export class Lookout {
     const { rpc, confirmations, sentAfterBlock } = this.sought;
     const [{ from, nonce }] = transactions;
     const head = await getBlockNumber(rpc);
-    for (; this.#next <= head; this.#next += 1) {
-      const block = this.#next;
+    const isUsedAt = async (block: number): Promise<boolean | undefined> =>
+      await getNonce(rpc, from, block).then(
+        (count) => count > nonce,
+        // The node may have pruned that state.
+        fallbackTo(undefined, isMissing),
+      );
+    let [unused, used, isPruned] = [sentAfterBlock, head, false];
+    while (used - unused > 1) {
+      const middle = Math.floor((unused + used) / 2);
+      const isUsed = await isUsedAt(middle);
+      isPruned ||= isUsed === undefined;
+      [unused, used] = isUsed === true ? [unused, middle] : [middle, used];
+    }
+    const first = Math.max(sentAfterBlock + 1, used - MOST_BLOCKS + 1);
+    for (let block = used; block >= first; block -= 1) {
       const user = (await getTransactions(rpc, block)).find(
         (one) => one.nonce === nonce && one.from === from.toLowerCase(),
       );
@@ -212,21 +225,15 @@ export class Lookout {
         return { kind: "replaced", by: hash, depth, text };
       }
     }
-    this.#next = sentAfterBlock + 1;
     // Another node may have counted a newer block than those that were searched.
     const confirmed = head - confirmations + 1;
-    const used =
-      confirmed > sentAfterBlock
-        ? await getNonce(rpc, from, confirmed).catch(
-            fallbackTo(0, ({ code }) => code === "VAULT_RPC_ERROR"),
-          )
-        : 0;
-    this.#searches = used > nonce ? this.#searches + 1 : 0;
-    const isSearched = this.#searches >= COMPLETE_SEARCHES;
-    const depth = isSearched ? confirmations : 0;
+    const isConfirmed =
+      confirmed > sentAfterBlock && (await isUsedAt(confirmed)) === true;
+    this.#searches = isConfirmed ? this.#searches + 1 : 0;
+    const depth = this.#searches >= COMPLETE_SEARCHES ? confirmations : 0;
     const text =
       "its nonce is used, and by which transaction could not be seen";
-    return { kind: "replaced", depth, text };
+    return { kind: "replaced", isPruned, depth, text };
   }
 
   #confirmed(depth: number): string {
@@ -237,6 +244,10 @@ export class Lookout {
 /** Counts the confirmations that a block has, itself included. */
 function depthOf(block: number, head: number): number {
   return Math.max(1, head - block + 1);
+}
+
+function isMissing({ code }: VaultError): boolean {
+  return code === "VAULT_RPC_ERROR" || code === "VAULT_ARCHIVE_NODE_NEEDED";
 }
 
 function isSameCall(

@@ -12,7 +12,6 @@ import {
 import type { Schema } from "../files/recorded-values.js";
 import { asRecord } from "../json.js";
 import type { Hex } from "../protocol/index.js";
-import { noRetries } from "../rpc/retry.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 import type { Signer } from "./signer.js";
 
@@ -166,10 +165,7 @@ export type SendAnswer =
 const ALREADY_KNOWN =
   /already ?(?:known|imported|exists)|known transaction|already in (?:the )?(?:mem)?pool/iu;
 
-/**
- * Sends once; signed bytes as often as the client retries. Never throws: after a failure,
- * the transaction may have left.
- */
+/** Sends once. Never throws: after a failure, the transaction may have left. */
 export async function send(
   rpc: RpcClient,
   transaction: Signature & Unsigned,
@@ -177,11 +173,9 @@ export async function send(
   const { raw, hash } = transaction;
   try {
     const answer = await (raw === undefined
-      ? rpc
-          .withRetries(noRetries)
-          .requestOrRevert("eth_sendTransaction", [
-            toRpcTransaction(transaction),
-          ])
+      ? rpc.requestOrRevert("eth_sendTransaction", [
+          toRpcTransaction(transaction),
+        ])
       : rpc.requestOrRevert("eth_sendRawTransaction", [raw]));
     if ("reverted" in answer) {
       return { kind: "refused", problem: answer.reverted.text };

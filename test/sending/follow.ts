@@ -48,6 +48,7 @@ interface Case {
 }
 
 const resumed = { isResumed: true } as const;
+const HEAD = 1_300_000;
 /** As a node returns it. */
 const seen = {
   ...{ hash: HASH, from: settlement.from, to: settlement.to },
@@ -276,8 +277,62 @@ describe("Following", () => {
       is: { kind: "mined", hash: OTHER_HASH },
       troubles: [new RegExp(`replaced by ${OTHER_HASH}`, "u")],
     },
+    ...(
+      [
+        ["keeps the state of all blocks", 700_000, 0],
+        ["has pruned it", HEAD - 30, HEAD - 20],
+      ] as const
+    ).map(([title, usedAt, oldest]): Case => ({
+      title: `finds in a month of blocks what used the nonce, if the node ${title}`,
+      plan: resumed,
+      answers: {
+        eth_blockNumber: () => toQuantity(HEAD),
+        eth_getTransactionCount: (_, [, block]) => {
+          const number = block === "latest" ? HEAD : Number(block);
+          if (number < oldest) {
+            throw Object.assign(new Error("missing trie node"), {
+              code: -32_000,
+            });
+          }
+          return number >= usedAt ? "0x8" : "0x7";
+        },
+        eth_getBlockByNumber: (before, [block]) => {
+          expect(before).to.be.below(64);
+          return {
+            transactions:
+              Number(block) === usedAt
+                ? [{ ...seen, input: "0x", hash: OTHER_HASH }]
+                : [],
+          };
+        },
+      },
+      is: { kind: "dropped", status: "unconfirmed" },
+      says: new RegExp(
+        `transaction ${OTHER_HASH} of \\S+ used its nonce 7`,
+        "u",
+      ),
+    })),
     {
-      title: "searches on after a look, until every block was searched twice",
+      title:
+        "says that the user of the nonce cannot be seen if the node has pruned its block's state",
+      plan: resumed,
+      answers: {
+        eth_blockNumber: () => toQuantity(HEAD),
+        eth_getTransactionCount: (_, [, block]) => {
+          if (block !== "latest" && Number(block) < HEAD - 20) {
+            throw Object.assign(new Error("missing trie node"), {
+              code: -32_000,
+            });
+          }
+          return "0x8";
+        },
+        eth_getBlockByNumber: () => ({ transactions: [] }),
+      },
+      is: { kind: "dropped", status: "unconfirmed" },
+      says: /^Nonce 7 of \S+ is used, and the node has pruned the blocks' state/u,
+    },
+    {
+      title: "searches again after a look, until it was searched for twice",
       plan: resumed,
       answers: {
         eth_getTransactionCount: () => "0x8",
