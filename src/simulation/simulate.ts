@@ -59,7 +59,9 @@ export async function simulateSettleAll(
 ): Promise<Simulated> {
   const options = await withAddress(given);
   const asked = parseOptions(vault, options);
-  const client = vault.withOptions(options);
+  const { timeout, signal, onRetry } = options;
+  // Its `from` settles; the sender of reads is another one.
+  const client = vault.withOptions({ timeout, signal, onRetry });
   const next = chooseNextBlock(client, options.blockNumber, options.atTime);
   const [sender, chosen, price] = await Promise.all([
     asked.sender ?? findSender?.() ?? client.defaultSender(),

@@ -139,6 +139,22 @@ describe("the status of a simulation", () => {
     ]);
   });
 
+  it("simulateSettleAll reads as the sender of reads, whoever settles", async () => {
+    const readersOf = async (
+      options: Parameters<typeof simulateOn>[1],
+    ): Promise<readonly unknown[]> => {
+      const node = new ScriptedNode();
+      await simulateOn(node, options);
+      const { calls } = askedOf(node);
+      const place = settlementIn(calls);
+      expect(calls[place]?.["from"]).to.equal(options?.from ?? SETTLER);
+      return calls.toSpliced(place, 1).map(({ from }) => from);
+    };
+    expect(await readersOf({ from: NOBODY })).to.deep.equal(
+      await readersOf({}),
+    );
+  });
+
   it("simulateSettleAll throws VAULT_NO_CODE of a vault without code, with the block that it starts from", async () => {
     const { message, details } = await expectVaultError(
       simulateOn(new ScriptedNode({ codeOf: () => "0x" }), { blockNumber: 2 }),

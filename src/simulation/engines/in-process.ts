@@ -139,7 +139,7 @@ async function mine(
   const account = accountIn(before.facts, sender);
   // The simulator takes no less.
   const price = max(gasPrice, baseFeePerGas);
-  const mineWith = async (limit: bigint): Promise<Run> => {
+  const send = async (limit: bigint) => {
     const lent = loanFor(account, limit * price);
     // Also without a loan: an earlier try may have lent.
     const wei = toQuantity(account.balance + lent);
@@ -152,55 +152,58 @@ async function mine(
       },
     ]);
     assertInvariant(isHexString(hash, 32), "a transaction without a hash");
-    await rpc.request("evm_mine");
-    const [receipt, traced] = await Promise.all([
-      getReceipt(rpc, hash),
-      traceTransaction(rpc, hash),
-    ]);
-    const ofTokens = transfersIn(receipt?.logs);
-    assertInvariant(
-      receipt !== undefined && ofTokens !== undefined,
-      "a transaction that is not mined, or without logs",
-    );
-    const { gasUsed, logs } = receipt;
-    const block = await getBlock(rpc, receipt.blockNumber);
-    if (block.timestamp !== time) {
-      throw minedMeanwhile();
-    }
-    // The outermost call has the reason of a failure.
-    const { output, error } = traced;
-    const failed = {
-      data: isHexString(output, true) ? output : "0x",
-      message:
-        typeof error === "string" && error !== "execution reverted"
-          ? error
-          : undefined,
-      gasUsed,
-      gasGiven: limit,
-    };
-    return {
-      engine: "in-process",
-      before,
-      after: await readAll(vault, watched, block.number),
-      lent,
-      feePaid: gasUsed * price,
-      block: { number: block.number, timestamp: time },
-      failed: (receipt.succeeded ?? error === undefined) ? undefined : failed,
-      gasUsed,
-      gasNeeded: beforeRefunds(gasUsed),
-      transfers: [...nativeTransfersOf(traced), ...ofTokens],
-      logs,
-      notes: [],
-    };
+    return { hash, lent, limit };
   };
   // The configured cap, else the cap of the hardforks that have one.
   const cap = configuredGasCap(vault) ?? TRANSACTION_GAS_CAP;
-  return await mineWith(gas).catch(async (error: unknown) => {
-    if (isGasGiven || gas <= cap || !hasErrorCode(error, "VAULT_RPC_ERROR")) {
-      throw error;
-    }
-    return await mineWith(cap);
-  });
+  const { hash, lent, limit } = await send(gas).catch(
+    async (error: unknown) => {
+      if (isGasGiven || gas <= cap || !hasErrorCode(error, "VAULT_RPC_ERROR")) {
+        throw error;
+      }
+      return await send(cap);
+    },
+  );
+  await rpc.request("evm_mine");
+  const [receipt, traced] = await Promise.all([
+    getReceipt(rpc, hash),
+    traceTransaction(rpc, hash),
+  ]);
+  const ofTokens = transfersIn(receipt?.logs);
+  assertInvariant(
+    receipt !== undefined && ofTokens !== undefined,
+    "a transaction that is not mined, or without logs",
+  );
+  const { gasUsed, logs } = receipt;
+  const block = await getBlock(rpc, receipt.blockNumber);
+  if (block.timestamp !== time) {
+    throw minedMeanwhile();
+  }
+  // The outermost call has the reason of a failure.
+  const { output, error } = traced;
+  const failed = {
+    data: isHexString(output, true) ? output : "0x",
+    message:
+      typeof error === "string" && error !== "execution reverted"
+        ? error
+        : undefined,
+    gasUsed,
+    gasGiven: limit,
+  };
+  return {
+    engine: "in-process",
+    before,
+    after: await readAll(vault, watched, block.number),
+    lent,
+    feePaid: gasUsed * price,
+    block: { number: block.number, timestamp: time },
+    failed: (receipt.succeeded ?? error === undefined) ? undefined : failed,
+    gasUsed,
+    gasNeeded: beforeRefunds(gasUsed),
+    transfers: [...nativeTransfersOf(traced), ...ofTokens],
+    logs,
+    notes: [],
+  };
 }
 
 /** Error texts of Hardhat's simulator for a failure without a revert. */

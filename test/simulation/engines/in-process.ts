@@ -222,6 +222,28 @@ describe("simulateSettleAll in process", () => {
     });
   }
 
+  it("simulateSettleAll in process sends one transaction and throws VAULT_RPC_ERROR if the network accepts its gas and cannot mine it once", async () => {
+    await world.close();
+    // Without a cap of the gas of a transaction.
+    world = await createWorld({ hardfork: "prague" });
+    const asked: string[] = [];
+    intercept(async (method, _, answer) => {
+      asked.push(method);
+      if (asked.filter((one) => one === "evm_mine").length === 1) {
+        if (method === "evm_mine") {
+          throw Object.assign(new Error("missing trie node"), {
+            code: -32_000,
+          });
+        }
+      }
+      return await answer();
+    });
+    await expectVaultError(world.vault.simulateSettleAll(), "VAULT_RPC_ERROR");
+    expect(
+      asked.filter((method) => method === "eth_sendTransaction"),
+    ).to.have.length(1);
+  });
+
   it("simulateSettleAll in process leaves what a script does to mocks meanwhile", async () => {
     const { connection } = world.vault;
     const mocks = await connection.vault.deployMocks();
