@@ -10,7 +10,7 @@ export default defineConfig({
     mainnet: {
       type: "http",
       url: configVariable("VAULT_MAINNET_RPC_URL"),
-      chainId: 1, // of your chain: a URL of another one is refused
+      chainId: 56, // of your chain: a URL of another one is refused
       accounts: [configVariable("VAULT_MAINNET_KEY")],
       vault: {
         contracts: {

@@ -446,10 +446,11 @@ export function toJsonSchema(): object {
   const named = Object.entries(jsonDocuments).map(([name, schema]) =>
     schema.meta({ ...schema.meta(), id: idOf(name) }),
   );
-  const { $schema, anyOf, $defs } = z.toJSONSchema(z.union(named), {
-    // the name is the key in $defs
-    override: ({ jsonSchema }) => delete jsonSchema.id,
-  });
+  const { $schema, anyOf, $defs = {} } = z.toJSONSchema(z.union(named));
+  for (const definition of Object.values($defs)) {
+    // The name is the key; this draft has no keyword `id`.
+    delete definition.id;
+  }
   const title = "What a task of hardhat-vault prints with --json";
   return { $schema, title, anyOf, $defs };
 }

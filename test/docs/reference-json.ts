@@ -82,6 +82,13 @@ describe("the JSON Schema of what tasks print", () => {
     }
   });
 
+  it("has no keyword that validators refuse", () => {
+    const definitions = Object.values(fieldsOf(fieldsOf(schema)["$defs"]));
+    expect(definitions.filter((one) => "id" in fieldsOf(one))).to.deep.equal(
+      [],
+    );
+  });
+
   it("is the published one", async () => {
     const published = await readFile("docs/tasks.schema.json", "utf8");
     expect(JSON.parse(published)).to.deep.equal(schema);
