@@ -198,12 +198,19 @@ export class Journal {
    */
   public async readFinished(): Promise<JournalEntry | undefined> {
     const found = await this.#load(this.finishedFile);
-    return found !== undefined && this.#isOfChain(found) ? found : undefined;
+    // A node that has pruned its first block may be of that chain, and a revert costs.
+    const isOwn =
+      found !== undefined &&
+      (this.#isOfChain(found) || this.subject.genesisHash === UNKNOWN_GENESIS);
+    return isOwn ? found : undefined;
   }
 
-  /** @returns The last settlement of this round that was mined and reverted. */
+  /**
+   * @returns The last settlement of this round that was mined and reverted.
+   * @throws VaultError VAULT_INVALID_JOURNAL
+   */
   public async findReverted(round: VaultRound): Promise<JournalEntry["mined"]> {
-    const last = await this.readFinished().catch(fallbackTo(undefined));
+    const last = await this.readFinished();
     if (last === undefined || !isSameRound(last.round, round)) {
       return undefined;
     }
@@ -291,7 +298,9 @@ export class Journal {
       await this.#remove();
       return;
     }
-    const reverted = await this.findReverted(entry.round);
+    const reverted = await this.findReverted(entry.round).catch(
+      fallbackTo(undefined),
+    );
     await this.#store({ ...entry, reverted });
     await rename(this.#path(this.file), this.#path(this.finishedFile)).catch(
       this.#notWritten,

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 
+import { expectVaultError } from "../helpers/assertions.js";
 import { itSettles, useKeeper } from "../helpers/keeper.js";
 import type { Keeper } from "../helpers/keeper.js";
 import { OPEN_ROUND } from "../helpers/scripted-contracts.js";
@@ -108,9 +109,16 @@ describe("settleAll, after a settlement that was mined and reverted", () => {
     },
   ]);
 
-  it("is forgotten if its journal cannot be read", async () => {
+  it("pays for nothing if its journal cannot be read: VAULT_INVALID_JOURNAL", async () => {
     await pauseJustBefore(keeper);
     await keeper.writeJournal("{}", ".finished");
-    expect((await keeper.settle()).status).to.equal("settled");
+    await expectVaultError(keeper.settle(), "VAULT_INVALID_JOURNAL");
+    expect(keeper.sends).to.equal(0);
+  });
+
+  it("is remembered on a node that has pruned the first block", async () => {
+    await pauseJustBefore(keeper);
+    keeper.changeGenesis(undefined);
+    expect(await keeper.settle()).to.include({ code: "VAULT_REVERTED_BEFORE" });
   });
 });
