@@ -68,6 +68,7 @@ export async function createProjectFile(
     await link(from, to).catch(
       async () => await copyFile(from, to, constants.COPYFILE_EXCL),
     );
+    await syncFolderOf(to);
   } finally {
     await rm(from);
   }
@@ -144,9 +145,20 @@ export async function replaceFile(
       await output.close();
     }
     await rename(temporary, name);
+    await syncFolderOf(name);
   } finally {
     await rm(temporary, { force: true });
     stopListening();
+  }
+}
+
+/** The name of a file is on disk only once its folder is; Windows does that by itself. */
+async function syncFolderOf(file: string): Promise<void> {
+  const folder = await open(path.dirname(file), "r").catch(() => undefined);
+  try {
+    await folder?.sync().catch(() => undefined);
+  } finally {
+    await folder?.close();
   }
 }
 

@@ -111,6 +111,30 @@ describe("files of a project", () => {
     expect((await stat(at())).mode & 0o777).to.equal(0o600);
   });
 
+  itOnPosix("a file's name is on disk with it, new or replaced", async () => {
+    const { open: realOpen } = fs.promises;
+    const synced: string[] = [];
+    const open: typeof realOpen = async (file, ...more) => {
+      const handle = await realOpen(file, ...more);
+      const sync = handle.sync.bind(handle);
+      handle.sync = async () => {
+        synced.push(path.basename(String(file)));
+        await sync();
+      };
+      return handle;
+    };
+    await withFileSystem({ open }, async () => await create(1));
+    // After the whole file in its folder, and after the link to it.
+    expect(synced.filter((name) => name === PROJECT_FOLDER)).to.have.length(2);
+    expect(synced.at(-1)).to.equal(PROJECT_FOLDER);
+    synced.length = 0;
+    await withFileSystem(
+      { open },
+      async () => await writeProjectFile(root, FILE, 2),
+    );
+    expect(synced.at(-1)).to.equal(PROJECT_FOLDER);
+  });
+
   it("a file that there is not is undefined, also below a file; another that cannot be read is told with the reason", async () => {
     expect(await read()).to.equal(undefined);
     await mkdir(at(), { recursive: true });
