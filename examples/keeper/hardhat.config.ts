@@ -12,6 +12,10 @@ export default defineConfig({
       url: configVariable("VAULT_MAINNET_RPC_URL"),
       chainId: 56, // of your chain: a URL of another one is refused
       accounts: [configVariable("VAULT_MAINNET_KEY")],
+      // Of that key: what only reads, as `status`, tries a settlement as this account.
+      ...(process.env.VAULT_FROM === undefined
+        ? {}
+        : { from: process.env.VAULT_FROM }),
       vault: {
         contracts: {
           vault: configVariable("VAULT_ADDRESS"),
@@ -20,6 +24,8 @@ export default defineConfig({
         tokenDecimals: 18,
         maxFeePerGasLimit: 100_000_000_000n, // 100 gwei
         timeBeforeBumpingFees: 180_000, // 3 minutes, then a higher fee
+        // Every ERC-20 token that the vault may pay to whoever settles: a guard forwards it.
+        tokens: [],
         ...(guard === undefined ? {} : { guard }),
       },
     },

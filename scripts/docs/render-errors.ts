@@ -46,6 +46,15 @@ blocks. \`maxHeadAge: false\` is for test chains whose clock differs.`,
 [A stuck transaction](settling-safely.md#a-stuck-transaction)`,
   VAULT_SETTLEMENT_UNFINISHED: `A settlement was interrupted, and only its journal knows its transaction. Run \`vault settle --resume\`; do not delete the
 file. [After an interruption](settling-safely.md#after-an-interruption)`,
+  VAULT_INVALID_JOURNAL: `The file in \`vault-deployments/\` cannot be read, so nobody knows if its transaction was sent. Nothing is sent until you
+decide:
+
+1. Take the \`hash\` or the \`nonce\` and \`from\` from what is left of the file, or from the keeper's log.
+2. \`cast nonce <from>\`, and the same with \`--block pending\`: if both are above that nonce, it is used; if only the second is,
+   a transaction waits, so wait. \`cast receipt <hash>\` shows what was mined, \`vault round\` whether the round is settled.
+3. If the nonce is used, or nothing was sent, rename the file. Keep it.
+
+A damaged \`….finished.json\` is the memory of the last settlement: rename it once you know how that one ended.`,
   VAULT_REVERTED_BEFORE: `The simulation succeeded and the transaction reverted: something changed between them, such as a pause, a price or the
 round. Look at the transaction (\`cast run\`) before you pay for another.`,
   VAULT_WOULD_NOT_SETTLE: `The vault accepts the call and leaves the round open: \`vault\` and \`vaultFactory\` do not belong together, or it settles in

@@ -204,7 +204,14 @@ async function findWhyNot(
   if (round?.settled === true) {
     return { canBeSettled: false, reason: "the round is settled" };
   }
-  const refusal = await tryCalling(vault, settler.address, round, at);
+  if (isNow && round !== undefined) {
+    await refuseIfReverted(vault, round);
+  }
+  // What is under way is followed first; a call after it would settle the round again.
+  const refusal =
+    open === null || open === undefined
+      ? await tryCalling(vault, settler.address, round, at)
+      : undefined;
   if (refusal !== undefined && settler.isKnown) {
     return { canBeSettled: false, ...refusal };
   }
@@ -215,7 +222,7 @@ async function findWhyNot(
   }
   if (isNow) {
     const asked = settler.isKnown && open === null ? settler : undefined;
-    await refuseByAccount(vault, asked, round, block);
+    await refuseByAccount(vault, asked, block);
   }
   return undefined;
 }
@@ -273,6 +280,20 @@ async function tryCalling(
   return undefined;
 }
 
+/** @throws VaultError VAULT_REVERTED_BEFORE */
+async function refuseIfReverted(
+  vault: VaultHost,
+  round: VaultRound,
+): Promise<void> {
+  const journal = await findJournal(vault, ".finished.json");
+  const reverted = await journal?.findReverted(round);
+  if (reverted !== undefined) {
+    const { networkName: network } = vault;
+    const { hash, blockNumber: block } = reverted;
+    throw vaultError("VAULT_REVERTED_BEFORE", { network, hash, block });
+  }
+}
+
 /**
  * @param settler Undefined if it is not known, or another transaction is followed first.
  * @throws VaultError with which an unattended run would refuse what the contracts accept
@@ -280,19 +301,10 @@ async function tryCalling(
 async function refuseByAccount(
   vault: VaultHost,
   settler: Settler | undefined,
-  round: VaultRound | undefined,
   { number }: BlockInfo,
 ): Promise<void> {
   const { rpc, networkName: network, connection } = vault;
   const { networkConfig } = connection;
-  if (round !== undefined) {
-    const journal = await findJournal(vault, ".finished.json");
-    const reverted = await journal?.findReverted(round);
-    if (reverted !== undefined) {
-      const { hash, blockNumber: block } = reverted;
-      throw vaultError("VAULT_REVERTED_BEFORE", { network, hash, block });
-    }
-  }
   if (networkConfig.type !== "http") {
     return;
   }

@@ -161,6 +161,11 @@ describe("would the next unattended run settle, and if not, why?", () => {
       given: pending,
       state: { open: { hash: null, nonce: 0, since: null } },
     },
+    "yes, though the contract refuses a second one while the first is under way":
+      {
+        given: refused,
+        state: { open: { hash: HASH, nonce: 0, since: null } },
+      },
     "no: gas costs more than the limit": {
       settings: { maxFeePerGasLimit: 1n },
       is: false,
@@ -258,6 +263,8 @@ describe("the next unattended run after a settlement of the round that reverted"
     keeper.chain.effect = (round) => round;
     const { status, hash } = await keeper.settle({ partial: true });
     expect(status).to.equal("reverted");
+    // What made it revert may last.
+    keeper.chain.revertsWith = NOT_YET;
     const block = { number: keeper.chain.head, timestamp: 1_700_000_006 };
     const found = await findNextRun(
       keeper.host(),
