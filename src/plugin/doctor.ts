@@ -25,9 +25,12 @@ import { tryCall } from "../rpc/calls.js";
 import { isDevelopmentNode } from "../rpc/development-node.js";
 import { NO_REASON } from "../rpc/revert-reason.js";
 import { requireFeeLimit, resolveFees } from "../sending/fees.js";
+import type { GasPrice } from "../sending/fees.js";
 import { findGuard, findRoute, settlementCall } from "../guard/call.js";
 import type { FoundGuard } from "../guard/call.js";
 import { chooseNextBlock } from "../simulation/next-block.js";
+import type { ChosenNextBlock } from "../simulation/next-block.js";
+import type { Simulated } from "../simulation/simulate.js";
 import { explainRefusal } from "../guard/outcome.js";
 import { maxHeadAge, wouldNotSettle } from "../settlement/state.js";
 import { parseFeeLimits } from "../settlement/options.js";
@@ -321,7 +324,29 @@ async function attemptNow(vault: VaultHost, from: string) {
   const gas = await findGas(vault, route, next, simulated).catch(
     fallbackTo(undefined),
   );
-  return { from, route, next, price, simulated, gas };
+  // Refused now, it may succeed at the round's end.
+  const atEnd =
+    simulated?.simulation.status === "reverted"
+      ? await simulateAtEnd(vault, from, next, price)
+      : undefined;
+  return { from, route, next, price, simulated, gas, atEnd };
+}
+
+/** @returns Undefined if the round has ended or cannot be read, or it does not settle. */
+async function simulateAtEnd(
+  vault: VaultHost,
+  from: string,
+  { timestamp }: ChosenNextBlock,
+  price: GasPrice,
+): Promise<Simulated | undefined> {
+  const end = await chooseNextBlock(vault, undefined, "end").catch(
+    fallbackTo(undefined),
+  );
+  if (end === undefined || end.timestamp <= timestamp) {
+    return undefined;
+  }
+  const found = await trySimulation(vault, from, end, { price });
+  return found?.simulation.status === "settled" ? found : undefined;
 }
 
 /** Supposed gas of a settlement that cannot be estimated now. */
@@ -396,9 +421,9 @@ const SETTLEMENT_FIX =
 /** Would the next unattended run settle, now or else at the round's end? */
 async function examineNextRun(
   vault: VaultHost,
-  { from, next, price, simulated }: Attempt,
+  { from, route, next, simulated, atEnd }: Attempt,
 ): Promise<Finding> {
-  const { latest: block, timestamp } = next;
+  const { latest: block } = next;
   const isHere = vault.connection.networkConfig.type !== "http";
   const { round, volume } = await vault.snapshot({ from });
   const open = await findUnfinished(vault).catch(failedReading);
@@ -408,6 +433,10 @@ async function examineNextRun(
     { round, volume, block, at: isHere ? "latest" : block.number, open },
   );
   const as = `settleAll as ${from}`;
+  const loss = lossInGuard(vault, route, atEnd ?? simulated, true);
+  if (loss !== undefined) {
+    return findingOf(loss);
+  }
   if (canBeSettled === true) {
     // A node without state overrides shows it by a simulation, if at all.
     return simulated?.simulation.status === "not-settled"
@@ -427,12 +456,7 @@ async function examineNextRun(
       fix ?? "`vault simulate --from` shows more.",
     );
   }
-  const end = await chooseNextBlock(vault, undefined, "end");
-  const atEnd =
-    end.timestamp > timestamp
-      ? await trySimulation(vault, from, end, { price })
-      : undefined;
-  return atEnd?.simulation.status === "settled"
+  return atEnd !== undefined
     ? ok(`${as}: ${why.replace(/\.$/u, "")}; it settles the round at its end`)
     : warn(`${as}: ${why}`, SETTLEMENT_FIX);
 }
@@ -443,20 +467,21 @@ const GUARD_FIX =
 /** Checks that the contracts let the configured guard settle. */
 async function examineGuard(
   vault: VaultHost,
-  { from, route, next, simulated, gas }: Attempt,
+  { from, route, next, simulated, gas, atEnd }: Attempt,
   { address, settler }: FoundGuard,
 ): Promise<Finding> {
   const by = `${address}, through which ${settler === ZeroAddress ? "anyone" : settler} may settle`;
-  if (gas === undefined || !("refusal" in gas)) {
-    const loss = lossInGuard(vault, route, simulated, true);
+  if (atEnd !== undefined || gas === undefined || !("refusal" in gas)) {
+    const loss = lossInGuard(vault, route, atEnd ?? simulated, true);
     if (loss !== undefined) {
       return fail(`${by}. ${loss.shortMessage}`, textsForCommandLine(loss).fix);
     }
     const { tokens = [] } = route.guard ?? {};
     const forwards =
       tokens.length === 0 ? "" : ` and forwards ${tokens.join(", ")}`;
+    const when = atEnd === undefined ? "" : "at the round's end ";
     return ok(
-      `${by}; a settlement through it succeeds${forwards}. What no event shows, such as a credit in the vault for its caller, would stay in it`,
+      `${by}; ${when}a settlement through it succeeds${forwards}. What no event shows, such as a credit in the vault for its caller, would stay in it`,
     );
   }
   const { code, reason } = gas.refusal;

@@ -409,7 +409,9 @@ describe("what doctor finds out of a signer", () => {
         node.revertsWith = settles(Number(time) >= Number(endTime))
           ? undefined
           : closed;
-        return await answer();
+        const simulated = await answer();
+        node.revertsWith = closed;
+        return simulated;
       });
       const settlement = named(await examine(node), "settlement");
       expect(settlement.status).to.equal(status);
@@ -438,11 +440,16 @@ describe("what doctor finds out of a guard", () => {
     guardErrors.encodeErrorResult(name, values);
 
   /** @param guarded Data that a settlement through the guard reverts with. */
-  const nodeOf = (guarded?: string, direct?: string): ScriptedNode => {
-    const outcome = (data: string | undefined) => ({
-      reverted: data !== undefined,
-      data: data ?? "0x",
-    });
+  const nodeOf = (
+    guarded?: string,
+    direct?: string,
+    round = { isOver: false, isSettled: false },
+  ): ScriptedNode => {
+    const outcome = (data: string | undefined) => {
+      const reverted = data !== undefined && !round.isOver;
+      round.isSettled ||= round.isOver;
+      return { reverted, data: reverted ? data : "0x" };
+    };
     return new ScriptedNode({
       codeOf: (address) =>
         isSame(address, GUARD) ? guardCode() : codeOfVault(address),
@@ -451,13 +458,21 @@ describe("what doctor finds out of a guard", () => {
           ? outcome(guarded)
           : isSame(to, VAULT) && data.startsWith(SETTLE)
             ? outcome(direct)
-            : valuesAnswer(data, OPEN_ROUND),
+            : valuesAnswer(
+                data,
+                round.isSettled ? settledRound(OPEN_ROUND) : OPEN_ROUND,
+              ),
     });
   };
-  const examine = async (node: ScriptedNode): Promise<Check> => {
-    const host = node.host({ settings: { accounts: "remote" } });
+  const examine = async (
+    node: ScriptedNode,
+    ...names: readonly string[]
+  ): Promise<readonly Check[]> => {
+    const settings = { accounts: "remote", vault: { maxFeePerGasLimit: 99n } };
+    const host = node.host({ settings });
     host.guard = GUARD;
-    return named(await examineSigner(host), "guard");
+    const checks = await examineSigner(host);
+    return names.map((name) => named(checks, name));
   };
 
   for (const [title, guarded, direct, status, detail] of [
@@ -491,38 +506,75 @@ describe("what doctor finds out of a guard", () => {
   ] as const) {
     it(`doctor finds a guard ${status} if ${title}`, async () => {
       const node = nodeOf(guarded, direct);
-      const guard = await examine(node);
-      expect(guard.status).to.equal(status);
-      expect(guard.detail).to.include(detail);
+      const [guard] = await examine(node, "guard");
+      expect(guard?.status).to.equal(status);
+      expect(guard?.detail).to.include(detail);
       const calls = node.asked.filter(({ method }) => method === "eth_call");
       expect(calls.map(({ params }) => params[1])).not.to.include("pending");
     });
   }
 
-  it("doctor fails for a guard in which a token of the vault would stay", async () => {
-    const node = nodeOf();
+  /** @returns The answer to a simulation in which the guard keeps a token of the vault. */
+  const withKeptToken = (answer: unknown): unknown => {
     const topics = [VAULT, GUARD, 7].map((value) => `0x${word(BigInt(value))}`);
     const transfer = id("Transfer(address,address,uint256)");
     const logs = [
       { address: VAULT, topics: [transfer, ...topics], data: "0x" },
     ];
+    return listOf(answer).map((one) => {
+      const calls = listOf(fieldsOf(one)["calls"]);
+      return {
+        ...fieldsOf(one),
+        calls: calls.map((call, place) => ({
+          ...fieldsOf(call),
+          // The request for the guard's balances has six calls: the balance is the second and the last.
+          ...(calls.length === 6 &&
+            place % 4 === 1 && { returnData: `0x${word(BigInt(place))}` }),
+          logs,
+        })),
+      };
+    });
+  };
+
+  it("doctor fails for a guard in which a token of the vault would stay", async () => {
+    const node = nodeOf();
     node.on("eth_simulateV1", async (_params, answer) =>
-      listOf(await answer()).map((one) => {
-        const calls = listOf(fieldsOf(one)["calls"]);
-        return {
-          ...fieldsOf(one),
-          calls: calls.map((call, place) => ({
-            ...fieldsOf(call),
-            // The request for the guard's balances has six calls: the balance is the second and the last.
-            ...(calls.length === 6 &&
-              place % 4 === 1 && { returnData: `0x${word(BigInt(place))}` }),
-            logs,
-          })),
-        };
-      }),
+      withKeptToken(await answer()),
     );
-    const guard = await examine(node);
-    expect(guard.status).to.equal("fail");
-    expect(guard.detail).to.include(`nobody can take them: ${VAULT}`);
+    for (const found of await examine(node, "settlement", "guard")) {
+      expect(found.status).to.equal("fail");
+      expect(found.detail).to.include(`nobody can take them: ${VAULT}`);
+    }
   });
+
+  for (const [title, keeps, status, detail] of [
+    ["settles", false, "ok", "at the round's end a settlement through it"],
+    [
+      "would keep a token of the vault",
+      ...[true, "fail", `nobody can take them: ${VAULT}`],
+    ],
+  ] as const) {
+    it(`doctor finds the settlement and the guard ${status}, with the line to write, if the vault refuses now and the guard ${title} at the round's end`, async () => {
+      const round = { isOver: false, isSettled: false };
+      const node = nodeOf(closed, closed, round);
+      const { endTime } = node.round;
+      node.on("eth_simulateV1", async (params, answer) => {
+        const blocks = listOf(fieldsOf(params[0])["blockStateCalls"]);
+        const { time } = fieldsOf(fieldsOf(blocks[0])["blockOverrides"]);
+        round.isOver = Number(time) >= Number(endTime);
+        const simulated = await answer();
+        const isKept = keeps && round.isOver;
+        Object.assign(round, { isOver: false, isSettled: false });
+        return isKept ? withKeptToken(simulated) : simulated;
+      });
+      const [settlement, guard] = await examine(node, "settlement", "guard");
+      expect([settlement?.status, guard?.status]).to.deep.equal([
+        ...[status, status],
+      ]);
+      expect(guard?.detail).to.include(detail);
+      expect(settlement?.fix ?? "").to.include(
+        keeps ? `networks.scripted.vault.tokens to ["${VAULT}"]` : "",
+      );
+    });
+  }
 });
