@@ -232,10 +232,23 @@ async function findKept(
   if (suspects.length === 0) {
     return [];
   }
-  const { before, after } = await runFirst(vault, [engine], attempt, {
+  // A node may refuse the second simulation, or a suspect take all gas that the node gives:
+  // then a fork reads, whatever the options name. It gives enough.
+  const engines =
+    engine === "simulateV1" ? [engine, "fork" as const] : [engine];
+  const second = await runFirst(vault, engines, attempt, {
     accounts: [from],
     reads: suspects.map((token) => balanceCall(token, guard.address)),
   });
+  const { before, after } = second;
+  if (second.failed !== undefined) {
+    // Its balances are no answer.
+    throw vaultError("VAULT_ENGINE_UNAVAILABLE", {
+      engine: second.engine,
+      network: vault.networkName,
+      problem: "a settlement that succeeds fails when it is simulated again",
+    });
+  }
   return suspects.filter((_, index) => {
     const [held = 0n, left = 0n] = [before, after].map(({ answers }) => {
       const balance = balanceIn(answers[index]);
