@@ -1,5 +1,6 @@
 import { capitalize } from "@nomicfoundation/hardhat-utils/string";
 
+import { hasErrorCode } from "../src/errors.js";
 import type { VaultHost } from "../src/host.js";
 import { escapeUntrusted } from "../src/escape.js";
 import { NATIVE_DECIMALS, scale } from "../src/protocol/amounts.js";
@@ -42,7 +43,7 @@ import { Time } from "./parsers.js";
 export default readAction(
   simulateTask,
   async (vault, args, { hre, terminal }) => {
-    const { from, atTime, ids, tokens, block, hardfork, fork, timeout } = args;
+    const { from, atTime, ids, tokens, block, hardfork, fork } = args;
     const { networkName: network, settings } = vault;
     terminal.progress(`Simulating a settlement of ${network}`);
     const shown = await simulateToShow(
@@ -55,7 +56,6 @@ export default readAction(
         blockNumber: block,
         hardfork,
         engine: fork ? "fork" : undefined,
-        timeout,
       },
       async () => await findSender(vault.rpc, selectedNetwork(hre).config),
     );
@@ -87,8 +87,19 @@ export async function simulateToShow(
   const { simulation, pin } = simulated;
   const moved = [...simulation.balances, ...(simulation.transfers ?? [])];
   const addresses = moved.map(({ token }) => token);
-  const tokens = await describeTokens(vault, addresses, pin);
-  return { ...simulated, tokens };
+  try {
+    const tokens = await describeTokens(vault, addresses, pin);
+    return { ...simulated, tokens };
+  } catch (error) {
+    if (
+      !hasErrorCode(error, "VAULT_RPC_TIMEOUT", "VAULT_NETWORK_UNREACHABLE")
+    ) {
+      throw error;
+    }
+    const note = `Symbols and decimals of the tokens are not known: ${error.shortMessage}`;
+    const described = { ...simulation, notes: [...simulation.notes, note] };
+    return { ...simulated, simulation: described, tokens: new Map() };
+  }
 }
 
 /** A simulated settlement, with symbol and decimals of its tokens. */

@@ -177,7 +177,11 @@ const MOST_DECIMALS = 77n;
 
 const LONGEST_SYMBOL = 32;
 
-/** Reads symbols and decimals at a block; skips duplicates and `native`. */
+/**
+ * Reads symbols and decimals at a block; skips duplicates and `native`.
+ *
+ * @throws VaultError also if the node does not answer: that says nothing about a token
+ */
 export async function describeTokens(
   vault: VaultHost,
   tokens: readonly string[],
@@ -188,7 +192,12 @@ export async function describeTokens(
   const ask = async (to: string, data: string): Promise<Buffer> => {
     const call = { from, to, data };
     const answer = await callContract(rpc, call, block).catch(
-      fallbackTo(undefined),
+      fallbackTo(
+        undefined,
+        (error) =>
+          error.code === "VAULT_RPC_ERROR" ||
+          error.code === "VAULT_RPC_INVALID_RESPONSE",
+      ),
     );
     return answer !== undefined && "data" in answer
       ? answer.data

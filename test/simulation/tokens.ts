@@ -15,6 +15,7 @@ import {
   transfersIn,
 } from "../../src/simulation/tokens.js";
 import { checksumAddress } from "../../src/client/inputs.js";
+import { expectVaultError } from "../helpers/assertions.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
 
@@ -68,6 +69,39 @@ describe("symbol and decimals of a token", () => {
     host.rpc.redactor.keep(secret);
     const tokens = await describeTokens(host, [TOKEN], PIN);
     expect(tokens.get(TOKEN)?.symbol).to.equal("<hidden>");
+  });
+});
+
+describe("a token that cannot be asked", () => {
+  const failure = (name: string, code?: number) => (): never => {
+    throw Object.assign(new Error("no"), { name, code });
+  };
+
+  it("describeTokens() returns null for both if the node refuses, or answers no hex", async () => {
+    for (const answer of [failure("Error", -32_000), () => 5]) {
+      const node = new ScriptedNode();
+      node.on("eth_call", answer);
+      const tokens = await describeTokens(node.host(), [TOKEN], PIN);
+      expect(tokens.get(TOKEN)).to.deep.equal({ symbol: null, decimals: null });
+    }
+  });
+
+  it("describeTokens() throws VAULT_RPC_TIMEOUT if the node does not answer", async () => {
+    const node = new ScriptedNode();
+    node.on("eth_call", failure("TimeoutError"));
+    await expectVaultError(
+      describeTokens(node.host(), [TOKEN], PIN),
+      "VAULT_RPC_TIMEOUT",
+    );
+  });
+
+  it("describeTokens() throws VAULT_REORGED if the chain replaces the block of a node that takes hashes", async () => {
+    const node = new ScriptedNode();
+    node.on("eth_call", failure("Error", -32_000));
+    const host = node.host();
+    host.rpc.node.takesHashes = true;
+    const pin = { number: 5, hash: `0x${"ab".repeat(32)}` };
+    await expectVaultError(describeTokens(host, [TOKEN], pin), "VAULT_REORGED");
   });
 });
 

@@ -52,6 +52,19 @@ describe("vault simulate", () => {
       `0.5 ${OF_NODE} · vault contract · vault contract`,
     );
   });
+
+  it("simulate shows what it simulated, with raw amounts and a note of it, if the node does not answer about tokens any more", async () => {
+    const node = new ScriptedNode();
+    node.on("eth_call", () => {
+      throw Object.assign(new Error("late"), { name: "TimeoutError" });
+    });
+    const { simulation, tokens } = await simulateToShow(node.host(), {});
+    expect(simulation.status).to.equal("settled");
+    expect(simulation.notes.at(-1)).to.match(
+      /^Symbols and decimals of the tokens are not known: .+ did not answer/u,
+    );
+    expect(tokens.size).to.equal(0);
+  });
 });
 
 describe("vault simulate on a node", () => {
