@@ -47,26 +47,26 @@ export default readAction(ordersTask, async (vault, args, { terminal }) => {
     selection?.ids === undefined && selection?.lastId === undefined;
   const listing = orderListing(
     envelope,
-    shownOf(vault, orders, args.limit),
+    newestOf(vault, orders, args.limit),
     { ...vault.settings, chainTime, raw },
-    `Whole holders, times and fees: --json, --format ndjson or csv.${isSearch ? ` Stopped after ${UNKNOWN_IDS_AT_END} empty ids in a row, or ${FAILED_IDS_AT_END} that fail.` : ""}`,
+    `Whole holders, times and fees: --json, --format ndjson or csv.${isSearch ? ` Stopped after ${UNKNOWN_IDS_AT_END} ids in a row without an order, or ${FAILED_IDS_AT_END} unknown ones that fail.` : ""}`,
   );
   const isRead = await writeListing(listing, form, args, terminal);
   return { streamed: true, ok: !isRead || listing.failures() === 0 };
 });
 
 /** Hides secrets. With a limit, the last orders, the last of all first: ids rise with time. */
-async function* shownOf(
+async function* newestOf(
   vault: HardhatVault,
   orders: AsyncIterable<ListedOrder>,
   limit: bigint | undefined,
 ): AsyncGenerator<ListedOrder, void, undefined> {
   const newest: ListedOrder[] = [];
   for await (const order of orders) {
-    const shown = hideInOrder(vault, order);
+    const safe = hideInOrder(vault, order);
     if (limit === undefined) {
-      yield shown;
-    } else if (newest.push(shown) > limit) {
+      yield safe;
+    } else if (newest.push(safe) > limit) {
       newest.shift();
     }
   }
@@ -143,7 +143,7 @@ export function isOrder(order: ListedOrder): order is Order {
 }
 
 /** The columns that fit a terminal; JSON and CSV have all of them. */
-const shown = fields.filter(
+const columns = fields.filter(
   ({ name }) => !/^(?:exFee|lockFee|newLockFee|marginFee)$/u.test(name),
 );
 
@@ -151,14 +151,14 @@ function orderTable(orders: readonly Order[], context: FormatContext): Block {
   return table(
     [
       { heading: "Id", align: "right" },
-      ...shown.map((field): Column => ({
+      ...columns.map((field): Column => ({
         heading: `${field.label}${isRaw(field, context) ? " (raw)" : ""}`,
         align: field.type === "uint256" ? "right" : "left",
       })),
     ],
     orders.map((order) => [
       `${order.orderID}`,
-      ...shown.map((field) => {
+      ...columns.map((field) => {
         const cell = formatValue(field, order[field.name], context);
         return context.raw ? cell : shorten(field, cell);
       }),

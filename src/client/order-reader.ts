@@ -4,6 +4,7 @@ import { ZeroAddress } from "ethers";
 import pLimit from "p-limit";
 
 import { VaultError } from "../errors.js";
+import { asRecord } from "../json.js";
 import type { VaultOrder } from "../protocol/index.js";
 import { getBalance } from "../rpc/accounts.js";
 import { isReorganised } from "../rpc/pinned-block.js";
@@ -74,7 +75,7 @@ const zeros: readonly unknown[] = [0n, 0, "", ZeroAddress];
 
 const getOrderInfo = { operation: "getOrderInfo", role: "trading" } as const;
 
-/** So many ids in a row that fail end a list without a last id. */
+/** So many unknown ids in a row that fail end a list without a last id. */
 export const FAILED_IDS_AT_END = 16;
 
 /** Decoded when it is handed out: its bytes take a fraction of the memory. */
@@ -98,8 +99,8 @@ export interface Chunk {
 interface Scan {
   /** True if each id is the one after the id before it. */
   readonly isRange: boolean;
-  /** True if the list ends at a run of failed ids. */
-  readonly isOpen: boolean;
+  /** An id far behind the end of a list without a last id, undefined of another list. */
+  readonly farId: bigint | undefined;
   /** Requests at the same time, if each is for one order. */
   readonly concurrency: number;
 }
@@ -107,6 +108,7 @@ interface Scan {
 /** Reads orders at one block. */
 export class OrderReader {
   readonly #alone: ReturnType<typeof pLimit>;
+  #farReason: Promise<string | undefined> | undefined;
 
   constructor(
     private readonly context: Context,
@@ -135,7 +137,7 @@ export class OrderReader {
       }
       orders.push(...part.orders);
       isEnd = part.isEnd;
-      if (isEnd || this.#isOver(orders)) {
+      if (isEnd || (await this.#isOver(orders))) {
         break;
       }
       if (part.orders.length < asked.length) {
@@ -145,14 +147,45 @@ export class OrderReader {
     return { orders: unpackAll(orders), count: orders.length, isEnd, most };
   }
 
-  #isOver(orders: Part["orders"]): boolean {
-    return (
-      this.scan.isOpen &&
-      orders.length >= FAILED_IDS_AT_END &&
-      orders
-        .slice(-FAILED_IDS_AT_END)
-        .every((order) => typeof order !== "function" && isFailedOrder(order))
+  /** True if a list without a last id does not go on behind these. */
+  async #isOver(orders: Part["orders"]): Promise<boolean> {
+    const failed = orders
+      .slice(-FAILED_IDS_AT_END)
+      .filter((order) => typeof order !== "function")
+      .filter(isFailedOrder);
+    if (this.scan.farId === undefined || failed.length < FAILED_IDS_AT_END) {
+      return false;
+    }
+    if (failed.every(({ error }) => error.kind === "rpc")) {
+      return true;
+    }
+    const unknown = await Promise.all(
+      failed.map(async (order) => await this.isUnknown(order)),
     );
+    return !unknown.includes(false);
+  }
+
+  /**
+   * True if an id fails as one far behind the end does, which is no order.
+   *
+   * @throws VaultError if the node refuses that id
+   */
+  public async isUnknown({ error }: FailedOrder): Promise<boolean> {
+    return error.kind !== "rpc" && reasonOf(error) === (await this.#askFar());
+  }
+
+  /** @returns Undefined if the id far behind the end is answered. */
+  async #askFar(): Promise<string | undefined> {
+    this.#farReason ??= this.readAlone(this.scan.farId ?? 0n).then((far) => {
+      if (!isFailedOrder(far)) {
+        return undefined;
+      }
+      if (far.error.kind === "rpc") {
+        throw far.error;
+      }
+      return reasonOf(far.error);
+    });
+    return await this.#farReason;
   }
 
   /** @returns The first ones, at least one; undefined if the node refuses so many. */
@@ -187,7 +220,8 @@ export class OrderReader {
   }
 
   async #ordersIn(answer: LensAnswer, ids: readonly bigint[]): Promise<Part> {
-    const { isRange, isOpen } = this.scan;
+    const { isRange, farId } = this.scan;
+    const isOpen = farId !== undefined;
     const { entries } = answer;
     const end = entries.findLastIndex((entry) => !isUsedUp(entry)) + 1;
     const before = ids.slice(0, end);
@@ -212,19 +246,29 @@ export class OrderReader {
     return { orders: [...orders, ...failed], isEnd: false };
   }
 
-  /** @returns The error of all ids of a range if the first and the last one fail alike. */
+  /**
+   * Guesses the error of all ids of a range from the first and the last one.
+   *
+   * @returns Undefined if they do not fail alike; without a last id, as unknown ids do
+   */
   async #errorOfAll(ids: readonly bigint[]): Promise<VaultError | undefined> {
-    const [first, last] = await Promise.all(
-      [ids.at(0), ids.at(-1)].map(async (id = 0n) => {
-        const order = await this.readAlone(id);
-        return isFailedOrder(order) && order.error.kind === "chain"
-          ? order.error
-          : undefined;
-      }),
-    );
-    return first?.code === last?.code &&
-      first?.details["reason"] === last?.details["reason"]
-      ? first
+    const isOpen = this.scan.farId !== undefined;
+    const [first, last] = await Promise.all([
+      this.readAlone(ids.at(0) ?? 0n),
+      this.readAlone(ids.at(-1) ?? 0n),
+      // In the same wave.
+      isOpen ? this.#askFar() : undefined,
+    ]);
+    if (!isFailedOrder(first) || !isFailedOrder(last)) {
+      return undefined;
+    }
+    const { error } = first;
+    const isAlike =
+      error.kind === "chain" &&
+      error.code === last.error.code &&
+      error.details["reason"] === last.error.details["reason"];
+    return isAlike && (!isOpen || (await this.isUnknown(first)))
+      ? error
       : undefined;
   }
 
@@ -387,4 +431,11 @@ function errorOfOrder(error: unknown): VaultError {
     throw error;
   }
   return error;
+}
+
+/** Why an order failed, without figures, which name the id. */
+function reasonOf({ code, cause, details, shortMessage }: VaultError): string {
+  const selector = String(asRecord(cause)["data"]).slice(0, 10);
+  const words = String(details["reason"] ?? shortMessage);
+  return `${code} ${selector} ${words.replaceAll(/0x[0-9a-f]+|\d+/giu, "#")}`;
 }

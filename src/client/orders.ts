@@ -67,14 +67,16 @@ export type OrdersOptions = OptionsOf<typeof filterOptions> &
 
 const ordersOptions = { ...filterOptions, ...rangeOptions, ...idOptions };
 
-/** A range with a last id is no longer. So far behind its first id, an open one has no order. */
+/** A range with a last id is no longer. */
 const MOST_IDS = 2n ** 40n;
+/** So far behind its first id, an open range has no order. Its contract may count in 32 bits. */
+const FAR_BEHIND = 2n ** 31n;
 const MAX_CHUNK = 800;
 /** Chunks under way: more would be faster, but take more memory. */
 const CONCURRENCY = 3;
 /** The same, if each is for few orders. */
 const MOST_AT_ONCE = 16;
-/** So many ids in a row that are no orders end a list without a last id. */
+/** So many ids in a row without an order end a list without a last id. */
 export const UNKNOWN_IDS_AT_END = 500;
 
 /** @see VaultClient.orders */
@@ -96,9 +98,10 @@ export async function* readOrders(
     const target = await context.locate("trading", "orders");
     const pin = typeof block === "object" ? block : await getBlock(rpc, block);
     const isOpen = total === Infinity;
+    const far = first + FAR_BEHIND;
     const reader = new OrderReader({ ...context, rpc, block: pin }, target, {
       isRange: options.ids === undefined,
-      isOpen,
+      farId: isOpen ? (far < MaxUint256 ? far : MaxUint256) : undefined,
       concurrency: concurrency ?? MOST_AT_ONCE,
     });
     const isCautious = isOpen || rpc.node.runsLens !== true;
@@ -196,7 +199,8 @@ async function* withTotal(
 }
 
 /**
- * Follows a range to its end, and leaves out the unknown ids, which return zeros or fail.
+ * Follows a range to its end, and leaves out the unknown ids, which return zeros or fail
+ * as an id far behind the end does.
  *
  * @throws VaultError if the end is not known: the first error if no id is answered, since a
  * contract that refuses to be read may have orders; and an error of the node
@@ -206,93 +210,75 @@ async function* untilEnd(
   reader: OrderReader,
   first: bigint,
 ): AsyncGenerator<Part, void, undefined> {
-  let found: Promise<string> | undefined;
-  const reasonFarBehind = async (): Promise<string> => {
-    const far = first + MOST_IDS;
-    found ??= reader
-      .readAlone(far < MaxUint256 ? far : MaxUint256)
-      .then(reasonOf);
-    return await found;
-  };
-  /** The ids read last, if they failed. What is behind them shows what they are. */
-  let failed: FailedOrder[] = [];
-  let unknown = 0;
+  /** Read last, and listed if it turns out that the list goes on behind them. */
+  let held: FailedOrder[] = [];
+  let [withoutOrder, unknown, refused] = [0, 0, 0];
+  let firstError: VaultError | undefined;
   let isAnswered = false;
+  let isOver = false;
   let length = 0;
   for await (const chunk of chunks) {
     const orders: ListedOrder[] = [];
-    let isOver = false;
     for (const order of chunk.orders) {
       const { orderID } = order;
-      unknown += 1;
-      if (isFailedOrder(order)) {
-        failed.push(order);
-      } else {
+      withoutOrder += 1;
+      if (!isFailedOrder(order)) {
         isAnswered = true;
-        if (failed.length > 0) {
-          const end = await reasonFarBehind();
-          // Without a reason, it may be an order that needs more gas, behind a proxy.
-          const isKnown = ({ cause }: VaultError): boolean =>
-            asRecord(cause)["kind"] === "none";
-          orders.push(
-            ...failed.filter(
-              (one) => isKnown(one.error) || reasonOf(one) !== end,
-            ),
-          );
-          failed = [];
-        }
+        [unknown, refused] = [0, 0];
+        orders.push(...held);
+        held = [];
         if (!isEmptyOrder(order)) {
           orders.push(order);
-          unknown = 0;
+          withoutOrder = 0;
           length = Number(orderID - first + 1n);
+        }
+      } else if (await reader.isUnknown(order)) {
+        [unknown, refused] = [unknown + 1, 0];
+        firstError ??= order.error;
+        if (mayBeOrder(order)) {
+          held.push(order);
+        }
+      } else {
+        const isRefused = order.error.kind === "rpc";
+        [unknown, refused] = [0, isRefused ? refused + 1 : 0];
+        firstError ??= order.error;
+        held.push(order);
+        if (!isRefused) {
+          orders.push(...held);
+          held = [];
         }
       }
       isOver =
-        failed.length === FAILED_IDS_AT_END || unknown === UNKNOWN_IDS_AT_END;
+        unknown === FAILED_IDS_AT_END ||
+        refused === FAILED_IDS_AT_END ||
+        withoutOrder === UNKNOWN_IDS_AT_END;
       if (isOver) {
         break;
       }
     }
-    const error = isOver ? endingError(failed, isAnswered) : undefined;
-    const last = failed.at(-1);
-    if (error === undefined && last !== undefined && (isOver || chunk.isEnd)) {
-      // Too large an order fails otherwise than an unknown id.
-      const end = isOver ? reasonOf(last) : await reasonFarBehind();
-      orders.push(...failed.filter((one) => reasonOf(one) !== end));
-    }
     yield { orders, progress: { done: length, total: length } };
-    if (error !== undefined) {
-      throw error;
-    }
     if (isOver || chunk.isEnd) {
-      return;
+      break;
     }
   }
-}
-
-/** Why ids that failed do not show that the list ends there. */
-function endingError(
-  failed: readonly FailedOrder[],
-  isAnswered: boolean,
-): VaultError | undefined {
-  const [first, last] = [failed.at(0)?.error, failed.at(-1)?.error];
-  if (last?.kind === "rpc") {
-    return last;
+  const last = held.at(-1);
+  if (refused === FAILED_IDS_AT_END && last !== undefined) {
+    throw last.error;
   }
   // An empty array has an invalid opcode for each id.
-  const isEmpty = asRecord(first?.cause)["kind"] === "invalid-opcode";
-  return isAnswered || isEmpty ? undefined : first;
+  const isEmpty = asRecord(firstError?.cause)["kind"] === "invalid-opcode";
+  if (isOver && !isAnswered && !isEmpty && firstError !== undefined) {
+    throw firstError;
+  }
+  const orders = held.filter(({ error }) => error.kind === "rpc");
+  if (orders.length > 0) {
+    yield { orders, progress: { done: length, total: length } };
+  }
 }
 
-/** Why an order failed, without figures, which name the id. */
-function reasonOf(order: ListedOrder): string {
-  if (!isFailedOrder(order)) {
-    return "";
-  }
-  const { code, cause, details, shortMessage } = order.error;
-  const selector = String(asRecord(cause)["data"]).slice(0, 10);
-  const words = String(details["reason"] ?? shortMessage);
-  return `${code} ${selector} ${words.replaceAll(/0x[0-9a-f]+|\d+/giu, "#")}`;
+/** True if it failed without a reason, as an order behind a proxy does that needs more gas. */
+function mayBeOrder({ error }: FailedOrder): boolean {
+  return asRecord(error.cause)["kind"] === "none";
 }
 
 function parseOptions(options: OrdersOptions) {

@@ -416,9 +416,10 @@ export class VaultClient {
    * An order that cannot be read is `{ orderID, error }`; with `strict: true`, its error is
    * thrown. For an unknown id the
    * contract fails, or every value is zero (`isEmptyOrder()`). Without `lastId`,
-   * unknown ids are left out, and the list ends at 16 ids in a row that fail, or at 500
-   * that are no orders. If the first 16 ids fail, the first error is thrown. A contract that
-   * answers every id with an order is read without end: pass a `lastId`.
+   * unknown ids are left out: those that fail as an id far behind the end does. The list
+   * ends at 16 of them in a row, or at 500 ids without an order. If no id is answered, the
+   * first error is thrown. A contract that answers every id with an order is read without
+   * end: pass a `lastId`.
    *
    * @throws VaultError when iterated: VAULT_REORGED if the chain replaced the block
    * meanwhile; and for an invalid option, a missing contract or a node that does not

@@ -109,7 +109,7 @@ export async function writeListing<Item>(
   );
   const said = present([
     file !== undefined &&
-      `${describeCount(listing.count(), listing.noun)} written to ${escapeUntrusted(file)}.`,
+      `${describeCount(listing.count(), "row")} written to ${escapeUntrusted(file)}.`,
     ...(form === "csv" || form === "ndjson" ? listing.doubts() : []),
     scaled &&
       (columns.length === 0

@@ -61,6 +61,24 @@ describe("vault orders", () => {
     });
   }
 
+  it("orders shows 16 orders in a row that fail as no unknown id does, and those behind them, and exits with 1", async () => {
+    const { mocks } = tasks;
+    await mocks.generateOrders(4n, 20n);
+    await mocks.set({ unknownOrders: "revert" });
+    for (let orderID = 3n; orderID < 19n; ++orderID) {
+      await mocks.fail("getOrderInfo", "MarketPaused", { orderID });
+    }
+    const listed = Array.from({ length: 20 }, (_, index) => `${index + 1}`);
+    const { stdout, stderr, exitCode } = await tasks.run("orders --format csv");
+    expect(exitCode).to.equal(1);
+    const rows = stdout.trim().split("\n").slice(1);
+    expect(rows.map((row) => row.split(",")[0])).to.deep.equal(listed);
+    expect(rows.filter((row) => row.includes("MarketPaused"))).to.have.length(
+      16,
+    );
+    expect(stderr).to.match(/^Failed: 16 ids\.$/mu);
+  });
+
   it("orders --block lists the orders of that block, and names it", async () => {
     const { number } = await tasks.mocks.vault.block();
     await tasks.mocks.set({ orders: { 1: { exType: "LATER" } } });
@@ -94,7 +112,7 @@ describe("vault orders", () => {
       const typed = `orders --ids 1-3 ${options} --out ${file}`;
       expect(await tasks.run(typed)).to.deep.equal({
         ...{ stdout: "", exitCode: 0 },
-        stderr: `3 orders written to ${file}.\n`,
+        stderr: `3 rows written to ${file}.\n`,
       });
       const text = await readFile(file, "utf8");
       expect(text.slice(0, begins.length)).to.equal(begins);

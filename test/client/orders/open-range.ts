@@ -10,6 +10,7 @@ import {
   failure,
   idOf,
   nodeOf,
+  order,
   outlineOf,
   present,
   range,
@@ -90,16 +91,64 @@ describe("client - the end of orders() without a last id", () => {
       but([0], malformed, book(among(1), gone)),
       ["0 VAULT_RETURN_DATA_MALFORMED", ...present(1)],
     ],
+    [
+      "orders behind 16 that fail otherwise than an id far behind the end, and these as failed",
+      but(
+        range(40, 55),
+        reverts(() => "MarketPaused"),
+        book(among(...range(0, 99)), gone),
+      ),
+      [
+        ...present(...range(0, 39)),
+        ...range(40, 55).map((id) => `${id} VAULT_CALL_REVERTED MarketPaused`),
+        ...present(...range(56, 99)),
+      ],
+    ],
+    [
+      "500 ids as failed if one far behind them fails otherwise, and nothing behind",
+      (id) =>
+        id < 10n || id === 510n
+          ? order(id)
+          : reverts(() => (id < 2n ** 30n ? "unknown" : "out of range"))(id),
+      [
+        ...present(...range(0, 9)),
+        ...range(10, 509).map((id) => `${id} VAULT_CALL_REVERTED unknown`),
+      ],
+    ],
     ["nothing if every id is empty", empty, []],
   ];
   for (const [title, answers, listed] of lists) {
-    for (const chunkSize of [700, 7]) {
-      it(`orders() lists ${title}, ${chunkSize} ids in a request`, async () => {
-        const found = await outlineOf(nodeOf(answers), { chunkSize });
+    for (const chunkSize of [700, 7, 1]) {
+      it(`orders() lists ${title}, ${chunkSize === 1 ? "an id" : `${chunkSize} ids`} in a request`, async () => {
+        const node = nodeOf(answers);
+        // Then a chunk has as many ids as otherwise, each read by itself.
+        node.overrides = chunkSize > 1;
+        const found = await outlineOf(
+          node,
+          chunkSize > 1 ? { chunkSize } : undefined,
+        );
         expect(found).to.deep.equal(listed);
       });
     }
   }
+
+  it("orders() throws what the node says if it refuses the id far behind the end, which shows what failed ids are", async () => {
+    const node = nodeOf(
+      but(
+        [5],
+        reverts(() => "Gone"),
+        book(among(...range(0, 30))),
+      ),
+    );
+    node.on("eth_call", async ([call], answer) => {
+      const { data } = fieldsOf(call);
+      if (String(data).length < 200 && idOf(data) > 2n ** 30n) {
+        throw failure("no such slot", -32_000);
+      }
+      return await answer();
+    });
+    await expectVaultError(outlineOf(node), "VAULT_RPC_ERROR");
+  });
 
   it("orders() throws what the node says if it refuses sixteen orders in a row, and does not take that for the end", async () => {
     const node = nodeOf(book(among(...range(0, 30))));

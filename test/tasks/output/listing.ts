@@ -117,7 +117,7 @@ describe("the output of a listing", () => {
     expect(await readFile(file, "utf8")).to.equal(text);
     expect(out.text).to.equal("");
     expect(err).to.equal(
-      `1 order written to ${path.join(folder, "o\\u{202e}ut.txt")}.\n`,
+      `1 row written to ${path.join(folder, "o\\u{202e}ut.txt")}.\n`,
     );
     await rm(folder, { recursive: true });
   });
