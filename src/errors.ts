@@ -148,7 +148,7 @@ const errors = {
     VAULT_NO_TERMINAL: {
       refuses: true,
       text: "The task cannot ask for confirmation, because there is no terminal.",
-      fix: "Pass --yes to settle without a question. Nothing was sent.",
+      fix: "Pass --yes to settle without a question; if an earlier settlement of this round reverted, --retry-reverted, too. Nothing was sent.",
     },
     VAULT_PREVIEW_CHANGED: {
       refuses: true,
@@ -259,7 +259,7 @@ const errors = {
       refuses: true,
       text: "There is a round to settle: {round}.",
       fix: "Call settleAll() to settle it. Nothing was sent.",
-      cli: "Run `npx hardhat vault settle{--network}` to settle it. Nothing was sent.",
+      cli: "If a keeper settles it, look there: `npx hardhat vault status{--network}` and `npx hardhat vault doctor{--network}`. Nothing was sent.",
     },
     VAULT_WOULD_NOT_SETTLE: {
       refuses: true,

@@ -6,7 +6,7 @@ import { escapeUntrusted, toSafeJson } from "../src/escape.js";
 import { OTHER_ORIGIN } from "../src/guard/call.js";
 import type { VaultHost } from "../src/host.js";
 import { toJsonValue } from "../src/json.js";
-import { signingKinds } from "../src/plugin/doctor.js";
+import { HOW_TO_REPLACE, signingKinds } from "../src/plugin/doctor.js";
 import {
   describeTime,
   groupDigits,
@@ -413,7 +413,13 @@ export function settlementBlocks(
       gasUsed !== null && ["Gas used", groupDigits(String(gasUsed))],
       cost !== null && ["Cost", nativeAmount(cost)],
     ]),
-    ...(resume === undefined ? [] : [notes("To continue:"), code(resume)]),
+    ...(resume === undefined
+      ? []
+      : [
+          notes("To continue:"),
+          code(resume),
+          notes(blockNumber === null && `If it stays, ${HOW_TO_REPLACE}`),
+        ]),
     ...(before === null || after === null
       ? []
       : [roundChanges(before, after, context)]),

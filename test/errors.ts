@@ -175,9 +175,9 @@ describe("errors", () => {
     const flags = { "--network": " --network live", round: "8" };
     expect(textsForCommandLine(needed, flags)).to.deep.equal({
       shortMessage: "There is a round to settle: 8.",
-      fix: "Run `npx hardhat vault settle --network live` to settle it. Nothing was sent.",
+      fix: "If a keeper settles it, look there: `npx hardhat vault status --network live` and `npx hardhat vault doctor --network live`. Nothing was sent.",
     });
-    expect(textsForCommandLine(needed).fix).to.contain("vault settle`");
+    expect(textsForCommandLine(needed).fix).to.contain("vault status`");
   });
 
   it("an error of another copy of the package refuses a settlement by its code, and no other error does", () => {

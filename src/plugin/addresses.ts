@@ -28,6 +28,17 @@ export function configuredAddresses(
   };
 }
 
+/** True if the settings of the instance, or of the network itself, have a contract. */
+export function hasContracts(
+  networkName: string,
+  networkConfig: NetworkConfig,
+  instance?: string,
+): boolean {
+  return [undefined, instance]
+    .map((one) => settingsOf(networkName, networkConfig, one).contracts)
+    .some((contracts) => Object.keys(contracts).length > 0);
+}
+
 export interface ConnectionAddresses {
   readonly locate: AddressResolver;
   /** For instances, which inherit no mocks of deploy-mocks. */

@@ -52,6 +52,8 @@ export class DeploymentAddresses {
     private readonly rpc: RpcClient,
     private readonly projectRoot: string,
     private readonly instance?: string,
+    /** True if the settings have contracts: mocks are no advice then. */
+    private readonly hasContracts = false,
   ) {}
 
   /**
@@ -109,7 +111,9 @@ export class DeploymentAddresses {
 
   async #load(): Promise<MockDeployment | string> {
     const { rpc, projectRoot } = this;
-    const none = `No mocks are recorded for this chain. On a local node, also after its restart, ${this.#command} deploys them.`;
+    const none = this.hasContracts
+      ? ""
+      : `No mocks are recorded for this chain. On a local node, also after its restart, ${this.#command} deploys them.`;
     const names = await listProjectFiles(projectRoot);
     const isThere = names.some(
       (name) => name.endsWith(this.#suffix) && !name.startsWith("settlement-"),

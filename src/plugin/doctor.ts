@@ -212,11 +212,11 @@ function examineContract(
     return VaultError.isVaultError(error) ? error : [];
   });
   // A revert without a reason is often a sign of a wrong address.
-  const isExplained = ({ code, details }: VaultError): boolean =>
+  const hasReason = ({ code, details }: VaultError): boolean =>
     code === "VAULT_CALL_REVERTED" && details["reason"] !== NO_REASON;
-  const worst = failures.find((error) => !isExplained(error)) ?? failures[0];
+  const worst = failures.find((error) => !hasReason(error)) ?? failures[0];
   if (worst !== undefined) {
-    return findingOf(worst, isExplained(worst) ? "warn" : "fail");
+    return findingOf(worst, hasReason(worst) ? "warn" : "fail");
   }
   const names = [...answers.keys()].join(", ");
   const values = [...answers.values()].flatMap((answer) =>
@@ -231,17 +231,26 @@ function examineContract(
     : ok(`${address} answers ${names}`);
 }
 
+/** A transaction is mined in fewer, if its fee is not too low. */
+const USUAL_SECONDS = 300;
+
+export const HOW_TO_REPLACE =
+  "raise its fee with --bump, or give it up with --cancel.";
+
 /** Warns of a settlement that is under way. */
 async function examineJournal(vault: VaultHost): Promise<Finding> {
   const { networkName, instanceName } = vault;
   const open = await findUnfinished(vault);
   const instance =
     instanceName === undefined ? "" : ` --instance ${instanceName}`;
+  const isOld =
+    typeof open?.since === "number" &&
+    Date.now() / 1_000 - open.since > USUAL_SECONDS;
   return open === null
     ? ok("no settlement is under way")
     : warn(
         `a settlement is under way: ${describeUnfinished(open)}`,
-        `Finish it: \`npx hardhat vault settle --resume --network ${networkName}${instance}\`.`,
+        `Finish it: \`npx hardhat vault settle --resume --network ${networkName}${instance}\`. If it stays, ${isOld ? "its fee is probably too low: " : ""}${HOW_TO_REPLACE}`,
       );
 }
 
@@ -415,8 +424,15 @@ const lasting: ReadonlySet<VaultErrorCode> = new Set([
   "VAULT_WOULD_NOT_SETTLE",
 ]);
 
-const SETTLEMENT_FIX =
-  "If the contract has a list of accounts that may settle, this one has to be on it: choose another with --from. `vault simulate --from` shows more.";
+const SIMULATE_FIX = "`vault simulate --from` shows more.";
+const SETTLEMENT_FIX = `If the contract has a list of accounts that may settle, this one has to be on it: choose another with --from. ${SIMULATE_FIX}`;
+
+/** True for a text of the contract, which needs no guess; not for its custom errors. */
+function isExplained(reason: string): boolean {
+  return (
+    !reason.startsWith(NO_REASON) && !/^(?:unknown error |\w+\()/u.test(reason)
+  );
+}
 
 /** Would the next unattended run settle, now or else at the round's end? */
 async function examineNextRun(
@@ -453,12 +469,15 @@ async function examineNextRun(
   if (fix !== null || code !== "VAULT_CALL_REVERTED") {
     return (lasting.has(code) ? fail : warn)(
       `the next unattended run would not settle as ${from}: ${why}`,
-      fix ?? "`vault simulate --from` shows more.",
+      fix ?? SIMULATE_FIX,
     );
   }
   return atEnd !== undefined
     ? ok(`${as}: ${why.replace(/\.$/u, "")}; it settles the round at its end`)
-    : warn(`${as}: ${why}`, SETTLEMENT_FIX);
+    : warn(
+        `${as}: ${why}`,
+        isExplained(reason ?? "") ? SIMULATE_FIX : SETTLEMENT_FIX,
+      );
 }
 
 const GUARD_FIX =

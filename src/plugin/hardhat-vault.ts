@@ -31,6 +31,7 @@ import type { Simulation } from "../simulation/types.js";
 import {
   configuredAddresses,
   connectionAddresses,
+  hasContracts,
   resolveAddress,
   settingsOf,
   settingsPath,
@@ -124,7 +125,12 @@ export class HardhatVault extends VaultClient implements VaultHost {
     const ofUpstream = upstream?.(instanceName);
     const deployments =
       networkConfig.type === "http"
-        ? new DeploymentAddresses(rpc, context.config.paths.root, instanceName)
+        ? new DeploymentAddresses(
+            rpc,
+            context.config.paths.root,
+            instanceName,
+            hasContracts(networkName, networkConfig, instanceName),
+          )
         : undefined;
     const addresses =
       ofUpstream === undefined

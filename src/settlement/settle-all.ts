@@ -99,7 +99,13 @@ async function settleBy(
   const agreed = await agree(vault, proposal, options);
   known.preview = agreed.preflight.preview;
   await journal.requireSameChainKind(vault);
-  const entry = await makeEntry(vault, agreed, options);
+  const entry = await makeEntry(vault, agreed, options).catch(
+    async (error: unknown) => {
+      // The pending transaction may be the settlement of another process.
+      await journal.refuseUnfinished();
+      throw error;
+    },
+  );
   // Refuses if another process began one before the user confirmed.
   await journal.begin(entry);
   // An age is shown only of a block that is too old, and a person agreed to it.

@@ -152,6 +152,11 @@ describe("vault-deployments: addresses that deploy-mocks wrote", () => {
     });
   }
 
+  it("a missing address does not advise mocks where contracts are configured", async () => {
+    const vault = await open({ trading: documentedContracts.trading });
+    expect(await hintOf(vault)).to.equal("");
+  });
+
   for (const [content, says] of [
     ["{", "not JSON"],
     [{ ...deployment, more: 1 }, "'more'"],

@@ -209,7 +209,12 @@ describe("what doctor finds out of the journal", () => {
       `a settlement is under way: ${String(hash)}, `,
     );
     expect(journal?.fix).to.equal(
-      "Finish it: `npx hardhat vault settle --resume --network scripted`.",
+      "Finish it: `npx hardhat vault settle --resume --network scripted`. If it stays, raise its fee with --bump, or give it up with --cancel.",
+    );
+    await keeper.writeJournal({ ...(await keeper.journal()), since: 1 });
+    const [old] = await examine(host);
+    expect(old?.fix).to.contain(
+      "If it stays, its fee is probably too low: raise its fee with --bump, or",
     );
     host.instanceName = "usdc";
     const [ofInstance] = await examine(host);
@@ -419,6 +424,20 @@ describe("what doctor finds out of a signer", () => {
       expect(
         settlement.detail.includes("settles the round at its end"),
       ).to.equal(status === "ok");
+    });
+  }
+
+  for (const [title, data, isHinted] of [
+    ["a text", encodeRevertData("the vault is paused"), false],
+    ["no reason", "0x", true],
+    ["an error that is not known", "0x12345678", true],
+  ] as const) {
+    it(`doctor ${isHinted ? "speaks" : "does not speak"} of a list of accounts if the vault refuses with ${title}`, async () => {
+      const node = new ScriptedNode();
+      node.revertsWith = data;
+      const { fix } = named(await examine(node), "settlement");
+      expect(fix?.includes("list of accounts")).to.equal(isHinted);
+      expect(fix).to.include("`vault simulate --from` shows more.");
     });
   }
 

@@ -159,6 +159,22 @@ describe("settleAll", () => {
     expect(existsSync(keeper.journalFile())).to.equal(true);
   });
 
+  it("names the settlement of another process that was sent meanwhile, not only that its transaction is pending: VAULT_SETTLEMENT_UNFINISHED", async () => {
+    const settlement = await keeper.settle({
+      confirm: async () => {
+        await keeper.writeJournal({ version: 1, ...journalSubject, ...entry });
+        keeper.chain.on("eth_getTransactionCount", ([, at]) =>
+          at === "pending" ? "0x1" : "0x0",
+        );
+        return true;
+      },
+    });
+    expect(settlement).to.include({
+      ...{ code: "VAULT_SETTLEMENT_UNFINISHED", hash: HASH },
+    });
+    expect(keeper.sends).to.equal(0);
+  });
+
   it("keeps its hash if it fails after sending", async () => {
     const host = keeper.host();
     const withOptions = host.withOptions.bind(host);

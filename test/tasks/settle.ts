@@ -134,7 +134,7 @@ describe("vault settle", () => {
     );
   });
 
-  it("settle --assert names the command that settles, with the options that choose the contracts", async () => {
+  it("settle --assert, which runs on the machine of the alarm, sends to the keeper, with the options that choose the contracts", async () => {
     const typed = { network: "live", at: "trading=0x1, vault=0x2" };
     const { settlement, ok } = await run(typed, {
       options: { assertOnly: true },
@@ -142,7 +142,7 @@ describe("vault settle", () => {
     expect(ok).to.equal(false);
     expect(settlement).to.include({ code: "VAULT_SETTLEMENT_NEEDED" });
     expect(settlement["reason"]).to.include(
-      "`npx hardhat vault settle --at trading=0x1,vault=0x2 --network live`",
+      "look there: `npx hardhat vault status --at trading=0x1,vault=0x2 --network live` and `npx hardhat vault doctor --at trading=0x1,vault=0x2 --network live`",
     );
   });
 
@@ -217,6 +217,9 @@ describe("vault settle", () => {
   it("settle without a terminal and without --yes sends nothing: VAULT_NO_TERMINAL", async () => {
     const { settlement, ok } = await run({});
     expect(settlement).to.include({ code: "VAULT_NO_TERMINAL" });
+    expect(settlement["reason"]).to.include(
+      "Pass --yes to settle without a question; if an earlier settlement of this round reverted, --retry-reverted, too.",
+    );
     expect([ok, keeper.sends]).to.deep.equal([false, 0]);
   });
 
@@ -572,6 +575,28 @@ describe("the screen after a settlement", () => {
       "https://hardhat-vault.github.io/hardhat-vault/documents/Error_codes.html#vault_settlement_needed",
     ]);
   });
+
+  for (const [title, blockNumber, isShown] of [
+    ["of a transaction that is not mined", null, true],
+    ["not of one that is mined", 12, false],
+  ] as const) {
+    it(`settle ends unconfirmed with the command that continues it, and with how to replace it, ${title}`, () => {
+      const shown = linesOf(
+        settlementBlocks(
+          { ...settlement, status: "unconfirmed", blockNumber },
+          envelope,
+          context,
+          "npx hardhat vault settle --resume",
+        ),
+      );
+      expect(shown).to.include("npx hardhat vault settle --resume");
+      expect(
+        shown.includes(
+          "If it stays, raise its fee with --bump, or give it up with --cancel.",
+        ),
+      ).to.equal(isShown);
+    });
+  }
 
   it("settle shows that nothing was sent if a simulation reverted", () => {
     const nothing = { hash: null, blockNumber: null };
