@@ -12,6 +12,7 @@ import {
 } from "../guard/outcome.js";
 import type { GasLimit, Refusal } from "../guard/outcome.js";
 import type { VaultHost } from "../host.js";
+import { formatGasPrice } from "../protocol/amounts.js";
 import type { Address } from "../protocol/index.js";
 import { TRANSACTION_GAS_CAP } from "../rpc/chain.js";
 import { decodeRevertReason, invalidOpcode } from "../rpc/revert-reason.js";
@@ -38,8 +39,8 @@ export async function describe(
   vault: VaultHost,
   { attempt, run, before, after, kept, orders }: Effects,
 ): Promise<Simulation> {
-  const { route, gasPrice = 0n } = attempt;
-  const { engine, failed, gasUsed, block, transfers } = run;
+  const { route } = attempt;
+  const { engine, failed, gasUsed, gasPrice, block, transfers } = run;
   const { from: sender, guard } = route;
   const isSettled = hasSettled(before, after);
   const refusal =
@@ -78,9 +79,11 @@ export async function describe(
     ...balances
       .filter(({ token }) => token === "native")
       .map((one) => surplusNote(one, failed === undefined ? transfers : [])),
-    attempt.gasPrice === undefined
-      ? "The price of gas is not known: no fee is subtracted, and the contract saw a price of 0."
-      : undefined,
+    attempt.gasPrice !== undefined
+      ? undefined
+      : gasPrice === 0n
+        ? "The price of gas is not known: no fee is subtracted, and the contract saw a price of 0."
+        : `The price of gas is not known: the contract saw the base fee, ${formatGasPrice(gasPrice)}, and the fee is at this price.`,
     capNote(run),
     isOther ? OTHER_ORIGIN : undefined,
     isTooPoor

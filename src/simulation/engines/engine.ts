@@ -46,6 +46,8 @@ export interface Run {
   readonly lent: bigint;
   /** Wei that the sender has paid for gas between them. */
   readonly feePaid: bigint;
+  /** Wei for a unit of gas, as contracts saw it: the attempt's, or the least of the engine. */
+  readonly gasPrice: bigint;
   readonly block: BlockInfo;
   /** Undefined if the transaction succeeded. */
   readonly failed: FailedCall | undefined;

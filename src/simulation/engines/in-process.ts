@@ -196,6 +196,7 @@ async function mine(
     after: await readAll(vault, watched, block.number),
     lent,
     feePaid: gasUsed * price,
+    gasPrice: price,
     block: { number: block.number, timestamp: time },
     failed: (receipt.succeeded ?? error === undefined) ? undefined : failed,
     gasUsed,

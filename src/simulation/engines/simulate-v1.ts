@@ -136,6 +136,7 @@ export async function simulateOnNode(
     after: later,
     lent,
     feePaid: isFree ? 0n : gasUsed * gasPrice,
+    gasPrice,
     block: { number, timestamp },
     failed,
     gasUsed,

@@ -222,6 +222,24 @@ describe("simulateSettleAll in process", () => {
     });
   }
 
+  it("simulateSettleAll in process subtracts the fee at the base fee, which the contract saw, and notes it if the price of gas is not known", async () => {
+    const { baseFeePerGas } = await world.block("pending");
+    intercept(async (method, _, answer) => {
+      if (method === "eth_maxPriorityFeePerGas") {
+        throw Object.assign(new Error("late"), { name: "TimeoutError" });
+      }
+      return await answer();
+    });
+    const { balances, gasUsed, notes } = await world.vault.simulateSettleAll();
+    const [own] = balances;
+    expect((own?.before ?? 0n) - (own?.after ?? 0n)).to.equal(
+      (gasUsed ?? 0n) * BigInt(String(baseFeePerGas)),
+    );
+    expect(notes[0]).to.match(
+      /^The price of gas is not known: the contract saw the base fee, [\d.]+ gwei, and the fee is at this price\.$/u,
+    );
+  });
+
   it("simulateSettleAll in process sends one transaction and throws VAULT_RPC_ERROR if the network accepts its gas and cannot mine it once", async () => {
     await world.close();
     // Without a cap of the gas of a transaction.
