@@ -123,10 +123,13 @@ export function simulationBlocks(
   network: string,
   context: FormatContext,
 ): readonly Block[] {
-  const { simulation, sender, ordersRead } = shown;
+  const { simulation, sender, ordersRead, kept } = shown;
   const { status, reason, engine, guard, gasUsed, block } = simulation;
   const why = reason === null ? "" : `: ${escapeUntrusted(reason)}`;
   const outcome = status.replaceAll("-", " ") + why;
+  // `vault settle` refuses then: the note that lists these tokens is no remark.
+  const isLoss = (note: string): boolean =>
+    kept.length > 0 && note.includes(kept.join(", "));
   return [
     labelledValues([
       [
@@ -158,7 +161,9 @@ export function simulationBlocks(
       ...[
         ...simulation.notes,
         `Nothing was sent to ${network}. Limits: "Simulating a settlement" in the documentation.`,
-      ].map((text) => toned("dim", escapeUntrusted(text))),
+      ].map((text) =>
+        toned(isLoss(text) ? "bad" : "dim", escapeUntrusted(text)),
+      ),
     ),
   ];
 }

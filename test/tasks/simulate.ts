@@ -213,6 +213,16 @@ describe("the screen of a simulation", () => {
     expect(lines.join()).to.not.contain("Gas used");
   });
 
+  it("simulate shows the tokens that stay in the guard as bad news, unlike its other notes", () => {
+    const keeps = `The settlement would leave tokens in the guard ${OTHER}: ${TOKEN}.`;
+    const lines = shown(
+      { guard: OTHER, notes: [keeps, "A limit of the engine."] },
+      { kept: [TOKEN] },
+    );
+    expect(lines).to.include(`<bad>${keeps}</>`);
+    expect(lines).to.include("A limit of the engine.");
+  });
+
   const changed = { field: "state", before: 1, after: 2 };
   for (const [status, ordersRead, line, changes] of [
     ["settled", 1, "1 order watched; none changed.", ["volume"]],
