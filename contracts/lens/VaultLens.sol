@@ -112,7 +112,8 @@ contract VaultLens {
     /// @dev If an order uses more than three quarters of its share, its answer
     /// does not count, even if it succeeded: a call inside it may have run out
     /// of gas. Then it gets `PLENTY` if there is as much twice, until that has not
-    /// sufficed for an id: so much for each unknown id would use up all gas.
+    /// sufficed for two ids: so much for each unknown id would use up all gas, and
+    /// behind a single unknown one there may be orders that need as much.
     /// @param trading The contract to read from.
     /// @param firstId The first id, unless there is a list of ids.
     /// @param count How many orders to read at most.
@@ -128,7 +129,7 @@ contract VaultLens {
         }
         (uint256 start, uint256 end) = _header();
         bool hasCode = trading.code.length > 0;
-        bool isTried;
+        uint256 absent;
         // The caller does not ask beyond the last id.
         unchecked {
             for (uint256 i = 0; i < count; ++i) {
@@ -136,11 +137,15 @@ contract VaultLens {
                 if (gasleft() > RESERVE) {
                     uint256 id = ids.length == 0 ? firstId + i : ids[i];
                     status = _readOrder(trading, id, SHARE);
-                    if (status == USED_UP && !isTried && gasleft() > 2 * PLENTY)
-                    {
+                    if (
+                        status == USED_UP && absent < 2
+                            && gasleft() > 2 * PLENTY
+                    ) {
                         status = _readOrder(trading, id, PLENTY);
-                        isTried = status == USED_UP;
-                        if (isTried) status = ABSENT;
+                        if (status == USED_UP) {
+                            status = ABSENT;
+                            ++absent;
+                        }
                     }
                 } else if (i > 0) {
                     break;

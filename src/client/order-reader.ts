@@ -232,7 +232,7 @@ export class OrderReader {
     // A long run of ids that used up their share, of which hardly one has to be asked for.
     if (
       isOpen &&
-      entries.slice(end).some(({ status }) => status === "absent")
+      entries.slice(end).filter(({ status }) => status === "absent").length > 1
     ) {
       return { orders: await this.#ordersOf(answer, before), isEnd: true };
     }

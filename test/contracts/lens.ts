@@ -184,11 +184,11 @@ describe("the lens", () => {
     expect(entry?.data).to.equal(WORD);
   });
 
-  it("readOrders() tells of the first id that uses up plenty of gas, and gives no more than a share to the next ones", async () => {
+  it("readOrders() tells of the first two ids that use up plenty of gas, and gives no more than a share to the next ones", async () => {
     const entries = await rangeOf(INVALID, 0n, 6n, PLENTY);
     expect(entries.map(({ status }) => status)).to.deep.equal([
-      "absent",
-      ...Array.from({ length: 5 }, () => "usedUp"),
+      ...["absent", "absent"],
+      ...Array.from({ length: 4 }, () => "usedUp"),
     ]);
   });
 

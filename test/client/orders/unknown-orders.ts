@@ -27,6 +27,10 @@ const range = (first: number, end: number): number[] =>
 const forwarderTo = (target: string): string =>
   `0x363d3d373d3d3d363d73${target.slice(2)}5afa3d82803e903d91602b57fd5bf3`;
 
+/** The same from id 1 on, but each takes 185,000 gas more; id 0 and what fails is INVALID. */
+const expensiveTo = (target: string): string =>
+  `0x600435600757fe5b620465005150363d3d373d3d3d363d73${target.slice(2)}5afa3d82803e903d91603957fe5bf3`;
+
 describe("orders() of a contract whose unknown ids use up all gas", () => {
   let anvil: ServerProcess;
   let node: Eip1193Provider;
@@ -146,6 +150,20 @@ describe("orders() of a contract whose unknown ids use up all gas", () => {
       ).to.have.deep.property("failed", []);
     }
   });
+
+  for (const cap of [10_000_000, 50_000_000, undefined]) {
+    it(`orders() lists orders that all need more than their share of the gas, behind an unknown id, with ${cap ?? "any"} gas a call`, async () => {
+      const trading = getAddress(`0x${"c057".padStart(40, "0")}`);
+      await node.request({
+        method: "anvil_setCode",
+        params: [trading, expensiveTo(String(contracts[40]))],
+      });
+      expect(await read(capped(node, cap), trading, {})).to.deep.equal({
+        found: range(1, 40).filter((id) => !isRemoved(id)),
+        failed: [],
+      });
+    });
+  }
 
   it("orders() lists nothing of an empty contract behind a proxy, which reverts without a reason", async () => {
     const proxy = getAddress(`0x${"c0ffee".padStart(40, "0")}`);
