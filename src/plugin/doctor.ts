@@ -26,7 +26,12 @@ import { isDevelopmentNode } from "../rpc/development-node.js";
 import { NO_REASON } from "../rpc/revert-reason.js";
 import { requireFeeLimit, resolveFees } from "../sending/fees.js";
 import type { GasPrice } from "../sending/fees.js";
-import { findGuard, findRoute, settlementCall } from "../guard/call.js";
+import {
+  findGuard,
+  findRoute,
+  namedTokens,
+  settlementCall,
+} from "../guard/call.js";
 import type { FoundGuard } from "../guard/call.js";
 import { chooseNextBlock } from "../simulation/next-block.js";
 import type { ChosenNextBlock } from "../simulation/next-block.js";
@@ -434,11 +439,22 @@ function isExplained(reason: string): boolean {
   );
 }
 
+/** What keeps an unattended run from settling through the guard, now or at the round's end. */
+function findLoss(
+  vault: VaultHost,
+  { route, simulated, atEnd }: Attempt,
+): VaultError | undefined {
+  // A simulation that reverts now says nothing of the tokens.
+  const isKnown = simulated !== undefined || namedTokens(vault) !== undefined;
+  return lossInGuard(vault, route, atEnd ?? simulated, isKnown);
+}
+
 /** Would the next unattended run settle, now or else at the round's end? */
 async function examineNextRun(
   vault: VaultHost,
-  { from, route, next, simulated, atEnd }: Attempt,
+  attempt: Attempt,
 ): Promise<Finding> {
+  const { from, next, simulated, atEnd } = attempt;
   const { latest: block } = next;
   const isHere = vault.connection.networkConfig.type !== "http";
   const { round, volume } = await vault.snapshot({ from });
@@ -449,7 +465,7 @@ async function examineNextRun(
     { round, volume, block, at: isHere ? "latest" : block.number, open },
   );
   const as = `settleAll as ${from}`;
-  const loss = lossInGuard(vault, route, atEnd ?? simulated, true);
+  const loss = findLoss(vault, attempt);
   if (loss !== undefined) {
     return findingOf(loss);
   }
@@ -486,12 +502,13 @@ const GUARD_FIX =
 /** Checks that the contracts let the configured guard settle. */
 async function examineGuard(
   vault: VaultHost,
-  { from, route, next, simulated, gas, atEnd }: Attempt,
+  attempt: Attempt,
   { address, settler }: FoundGuard,
 ): Promise<Finding> {
+  const { from, route, next, gas, atEnd } = attempt;
   const by = `${address}, through which ${settler === ZeroAddress ? "anyone" : settler} may settle`;
   if (atEnd !== undefined || gas === undefined || !("refusal" in gas)) {
-    const loss = lossInGuard(vault, route, atEnd ?? simulated, true);
+    const loss = findLoss(vault, attempt);
     if (loss !== undefined) {
       return fail(`${by}. ${loss.shortMessage}`, textsForCommandLine(loss).fix);
     }

@@ -487,7 +487,10 @@ describe("what doctor finds out of a guard", () => {
     node: ScriptedNode,
     ...names: readonly string[]
   ): Promise<readonly Check[]> => {
-    const settings = { accounts: "remote", vault: { maxFeePerGasLimit: 99n } };
+    const settings = {
+      ...{ accounts: "remote", gas: "auto", gasMultiplier: 1 },
+      vault: { maxFeePerGasLimit: 99n },
+    };
     const host = node.host({ settings });
     host.guard = GUARD;
     const checks = await examineSigner(host);
@@ -563,6 +566,15 @@ describe("what doctor finds out of a guard", () => {
     for (const found of await examine(node, "settlement", "guard")) {
       expect(found.status).to.equal("fail");
       expect(found.detail).to.include(`nobody can take them: ${VAULT}`);
+    }
+  });
+
+  it("doctor fails for a guard whose tokens are not named on a node on which nothing can be simulated, as every run does", async () => {
+    const node = nodeOf();
+    node.overrides = false;
+    for (const found of await examine(node, "settlement", "guard")) {
+      expect(found.status).to.equal("fail");
+      expect(found.detail).to.include("not known which tokens");
     }
   });
 
