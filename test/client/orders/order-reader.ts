@@ -18,6 +18,7 @@ import {
   outlineOf,
   present,
   range,
+  refusal,
   scan,
   singleReads,
   sized,
@@ -41,6 +42,25 @@ describe("client - requests of orders()", () => {
       "eth_getBlockByNumber",
     ]);
   });
+
+  for (const [title, answers, calls] of [
+    ["one call to the end of a list whose unknown ids are empty", upTo(40n), 1],
+    [
+      "one call more to the end of a list whose unknown ids revert",
+      book((id) => id >= 1n && id <= 40n, refusal("Gone")),
+      2,
+    ],
+  ] as const) {
+    it(`orders() sends ${title}`, async () => {
+      const node = nodeOf(answers);
+      expect(await outlineOf(node)).to.deep.equal(present(...range(1, 40)));
+      expect(node.asked.map(({ method }) => method)).to.deep.equal([
+        "eth_getBlockByNumber",
+        ...Array.from({ length: calls }, () => "eth_call"),
+        "eth_getBlockByNumber",
+      ]);
+    });
+  }
 
   it("orders() requests no more chunks than a slow reader wants", async () => {
     const node = nodeOf(order);
