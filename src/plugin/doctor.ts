@@ -455,7 +455,7 @@ async function examineNextRun(
   attempt: Attempt,
 ): Promise<Finding> {
   const { from, next, simulated, atEnd } = attempt;
-  const { latest: block } = next;
+  const { base: block } = next;
   const isHere = vault.connection.networkConfig.type !== "http";
   const { round, volume } = await vault.snapshot({ from });
   const open = await findUnfinished(vault).catch(failedReading);

@@ -6,7 +6,7 @@ import { asRecord } from "../json.js";
 import type { Address } from "../protocol/index.js";
 import { Redactor } from "../redact.js";
 import type { Eip1193Provider } from "./eip1193.js";
-import { classify, toError } from "./errors.js";
+import { classify, isEmptyAnswer, toError } from "./errors.js";
 import type { Failure, FailureReason, Source } from "./errors.js";
 import { BLOCK_METHOD, KnownBlocks, blockNotFound } from "./block-id.js";
 import { ResponseParser } from "./response-parser.js";
@@ -14,7 +14,6 @@ import { noRetries, usualRetries, waitAfter } from "./retry.js";
 import type { RetryEvent } from "./retry.js";
 import type { RevertReason } from "./revert-reason.js";
 import { firstAborted, isAbortOf, orAbort, pause } from "./signals.js";
-import { isEmptyAnswer } from "./errors.js";
 
 export interface Answered {
   readonly result: unknown;

@@ -60,7 +60,7 @@ export async function buildSettlement(
   const tokens = namedTokens(vault, given);
   const { rpc, networkName } = vault;
   const next = await chooseNextBlock(vault);
-  const { latest: header } = next;
+  const { base: header } = next;
   const contract = await vault.addressOf("vault", "settleAll");
   const chainId = await vault.chainId();
   requireChain(vault, chainId);

@@ -119,7 +119,7 @@ export async function propose(
     reason: "refusal" in found ? found.refusal.reason : null,
     preview,
     warnings: await findWarnings(vault),
-    tokens: await describeTokens(vault, moved, next.latest),
+    tokens: await describeTokens(vault, moved, next.base),
   };
   return { ...basis, since, stale, preflight, verdict };
 }

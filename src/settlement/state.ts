@@ -63,8 +63,8 @@ export async function readCurrent(
   next?: ChosenNextBlock,
 ): Promise<Current> {
   const chosen = next ?? (await chooseNextBlock(vault));
-  const { latest } = chosen;
-  const observed = await observe(vault.pinnedTo(latest), latest.number);
+  const { base } = chosen;
+  const observed = await observe(vault.pinnedTo(base), base.number);
   return { ...observed, next: chosen };
 }
 

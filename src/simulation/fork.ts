@@ -188,7 +188,8 @@ async function planForFork(
   const { from = hardhatsAccounts[0] ?? "" } = vault.connection.networkConfig;
   const sender = checksumAddress(from);
   const contracts = await findContracts(vault);
-  const watched = makeWatchList(vault.networkName, contracts, sender);
+  const network = vault.networkName;
+  const watched = makeWatchList({ network, contracts, sender });
   const route = contracts.some(({ role }) => role === "vault")
     ? await findRoute(vault, sender, block)
     : undefined;

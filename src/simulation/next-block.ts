@@ -11,8 +11,8 @@ export type SimulationTime = string | number | bigint;
 
 /** The block to simulate in, as the options of a simulation choose it. */
 export interface ChosenNextBlock extends NextBlock {
-  /** The block before it. */
-  readonly latest: Block;
+  /** The block before it, from which a simulation starts. */
+  readonly base: Block;
   /** True if the caller chose the block to start from, which may still be the newest. */
   readonly isBlockGiven?: boolean;
   /** True if the caller named a time, also an `end` that has passed. */
@@ -30,12 +30,12 @@ export async function chooseNextBlock(
 ): Promise<ChosenNextBlock> {
   const isBlockGiven = (blockNumber ?? "latest") !== "latest";
   const isTimed = atTime !== undefined;
-  const { latest, next } = isBlockGiven
+  const { latest: base, next } = isBlockGiven
     ? await findPastBlock(vault, blockNumber)
     : await getNextBlock(vault.rpc);
-  const time = isTimed ? await chosenTime(vault, latest, atTime) : undefined;
+  const time = isTimed ? await chosenTime(vault, base, atTime) : undefined;
   const timestamp = time ?? next.timestamp;
-  return { ...next, timestamp, latest, isBlockGiven, isTimed };
+  return { ...next, timestamp, base, isBlockGiven, isTimed };
 }
 
 async function findPastBlock(vault: VaultHost, blockNumber?: BlockTag) {
@@ -67,10 +67,10 @@ export function checkTime(time: SimulationTime | undefined): void {
 /** @returns Undefined for the chain's own clock, also if the round's `end` has passed. */
 async function chosenTime(
   vault: VaultHost,
-  latest: Block,
+  base: Block,
   time: SimulationTime,
 ): Promise<number | undefined> {
-  const { number, timestamp } = latest;
+  const { number, timestamp } = base;
   let seconds: bigint;
   if (time === END) {
     const round = await vault

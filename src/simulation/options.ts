@@ -8,8 +8,8 @@ import { namedTokens } from "../guard/call.js";
 import type { SettlementRoute } from "../guard/call.js";
 import type { VaultHost } from "../host.js";
 import type { GasPrice } from "../sending/fees.js";
-import { checkTime } from "../simulation/next-block.js";
-import type { SimulationTime } from "../simulation/next-block.js";
+import { checkTime } from "./next-block.js";
+import type { SimulationTime } from "./next-block.js";
 import { forkedBlockOptions } from "./fork.js";
 import type { SimulationEngine } from "./types.js";
 

@@ -8,11 +8,12 @@ import type { PinnedBlock } from "../rpc/block-id.js";
 import type { BlockInfo } from "../rpc/blocks.js";
 import { resolveFees } from "../sending/fees.js";
 import type { GasPrice } from "../sending/fees.js";
-import { chooseNextBlock } from "../simulation/next-block.js";
-import type { ChosenNextBlock } from "../simulation/next-block.js";
+import { chooseNextBlock } from "./next-block.js";
+import type { ChosenNextBlock } from "./next-block.js";
 import { countOrders, describe } from "./describe.js";
 import type { Attempt, Engine, Run, Watched } from "./engines/engine.js";
-import { simulateInProcess, simulateOnFork } from "./engines/in-process.js";
+import { simulateOnFork } from "./engines/fork.js";
+import { simulateInProcess } from "./engines/in-process.js";
 import { simulateOnNode } from "./engines/simulate-v1.js";
 import { parseOptions } from "./options.js";
 import type { SimulateSettleAllOptions, SimulationRequest } from "./options.js";
@@ -83,7 +84,7 @@ export async function simulate(
   next: ChosenNextBlock,
 ): Promise<Simulated> {
   const { networkName } = vault;
-  const { latest } = next;
+  const { base } = next;
   const { orderIDs = [], tokens = [] } = request;
   const [contracts, vaultContract, attempt] = await Promise.all([
     findContracts(vault),
@@ -91,9 +92,13 @@ export async function simulate(
     attemptOf(vault, request, next),
   ]);
   const { from: sender, guard } = attempt.route;
-  const watched = makeWatchList(networkName, contracts, sender, orderIDs, [
-    ...new Set([...tokens, ...(guard?.tokens ?? [])]),
-  ]);
+  const watched = makeWatchList({
+    network: networkName,
+    contracts,
+    sender,
+    orderIDs,
+    tokens: [...new Set([...tokens, ...(guard?.tokens ?? [])])],
+  });
   const run = await runFirst(
     vault,
     enginesFor(vault, request),
@@ -106,12 +111,12 @@ export async function simulate(
   if (accountIn(before, vaultContract.address).codeSize === 0n) {
     // Its code is known from the readings, without a request of its own. A call to an
     // address without code succeeds, and would pass for a settlement.
-    throw noCode("vault", vaultContract, networkName, latest.number);
+    throw noCode("vault", vaultContract, networkName, base.number);
   }
   const found = {
     chainId: before.block.chainId,
-    block: { number: latest.number, timestamp: latest.timestamp },
-    pin: { number: latest.number, hash: latest.hash },
+    block: { number: base.number, timestamp: base.timestamp },
+    pin: { number: base.number, hash: base.hash },
     sender,
     contracts,
     ordersRead: countOrders(before),
@@ -143,7 +148,7 @@ async function attemptOf(
   const from = checksumAddress(request.sender);
   const { tokens } = request;
   const [route, price] = await Promise.all([
-    request.route ?? findRoute(vault, from, next.latest, { tokens }),
+    request.route ?? findRoute(vault, from, next.base, { tokens }),
     "price" in request ? request.price : priceIn(vault, next),
   ]);
   const given =

@@ -76,13 +76,19 @@ export interface WatchList {
 }
 
 /** Omits the readings of contracts that are not in `contracts`. */
-export function makeWatchList(
-  network: string,
-  contracts: readonly KnownContract[],
-  sender: Address,
-  orderIDs: readonly bigint[] = [],
-  tokens: readonly string[] = [],
-): WatchList {
+export function makeWatchList({
+  network,
+  contracts,
+  sender,
+  orderIDs = [],
+  tokens = [],
+}: {
+  readonly network: string;
+  readonly contracts: readonly KnownContract[];
+  readonly sender: Address;
+  readonly orderIDs?: readonly bigint[];
+  readonly tokens?: readonly string[];
+}): WatchList {
   const orders = orderIDs.map((orderID) => ({
     operation: "getOrderInfo" as const,
     args: [orderID],

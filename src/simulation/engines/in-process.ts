@@ -1,7 +1,7 @@
-// Hardhat's simulator executes the settlement: the network itself, or a fork of it.
+// The in-process network itself executes the settlement.
 
 import { max } from "@nomicfoundation/hardhat-utils/bigint";
-import { dataSlice, isHexString, toQuantity } from "ethers";
+import { isHexString, toQuantity } from "ethers";
 
 import {
   NOBODYS_ADDRESS,
@@ -10,36 +10,24 @@ import {
 } from "../../client/lens/facts.js";
 import { lensCode } from "../../client/lens/lens.js";
 import type { ReadCall } from "../../client/lens/lens.js";
-import { requestAtBlock } from "../../client/missing-state.js";
-import {
-  fallbackTo,
-  hasErrorCode,
-  assertInvariant,
-  vaultError,
-} from "../../errors.js";
+import { hasErrorCode, assertInvariant, vaultError } from "../../errors.js";
 import { settlementCall } from "../../guard/call.js";
 import { configuredGasCap } from "../../host.js";
 import type { VaultHost } from "../../host.js";
 import { asRecord, listOf } from "../../json.js";
-import { getCode } from "../../rpc/accounts.js";
-import { toBlockId } from "../../rpc/block-id.js";
 import type { BlockId } from "../../rpc/block-id.js";
 import { getBlock, getNextBlock } from "../../rpc/blocks.js";
-import { tryCall, callContract } from "../../rpc/calls.js";
+import { callContract } from "../../rpc/calls.js";
 import type { CallResult } from "../../rpc/calls.js";
 import { TRANSACTION_GAS_CAP } from "../../rpc/chain.js";
-import { fewRetries } from "../../rpc/retry.js";
 import { decodeRevertReason } from "../../rpc/revert-reason.js";
-import type { RevertReason } from "../../rpc/revert-reason.js";
 import type { RpcClient } from "../../rpc/rpc-client.js";
 import { traceTransaction } from "../../rpc/traces.js";
 import { getReceipt } from "../../rpc/transactions.js";
-import { openFork, planFor } from "../fork.js";
-import { FORK_REQUESTS } from "../memo.js";
 import { nativeTransfersOf, transfersIn } from "../tokens.js";
 import { accountIn } from "../watch-list.js";
 import { beforeRefunds, loanFor } from "./engine.js";
-import type { Attempt, Run, Unavailable, Watched, State } from "./engine.js";
+import type { Attempt, Run, State, Watched } from "./engine.js";
 
 /** Mines the settlement on an in-process network itself, a fork or not, and undoes it. */
 export async function simulateInProcess(
@@ -242,137 +230,4 @@ async function readAll(
   const facts = parseFacts(answer, accounts);
   assertInvariant(facts !== undefined, "the simulator ran no lens");
   return { facts, answers };
-}
-
-/** Hardhat's simulator crashes the process at a larger panic code. */
-const LARGEST_PANIC = 2n ** 64n - 1n;
-
-/** Simulates in process on a fork, which fetches state from the node on demand. */
-export async function simulateOnFork(
-  vault: VaultHost,
-  attempt: Attempt,
-  watched: Watched,
-): Promise<Run | Unavailable> {
-  const over = new AbortController();
-  const simulating = execute(vault, attempt, watched, over.signal).catch(
-    async (error: unknown) => {
-      await explainMissing(vault, attempt, error);
-      throw error;
-    },
-  );
-  try {
-    return await vault.rpc.withinDeadline(FORK_REQUESTS, simulating);
-  } finally {
-    // After the deadline, the fork still waits for its node, with a server and a folder.
-    over.abort();
-    await simulating.catch(() => undefined);
-  }
-}
-
-/** @param signal Ends the requests of the fork. */
-async function execute(
-  vault: VaultHost,
-  attempt: Attempt,
-  watched: Watched,
-  signal: AbortSignal,
-): Promise<Run | Unavailable> {
-  const { route, next, hardfork } = attempt;
-  const called = callPlainly(vault, attempt);
-  // Its failure comes when the fork is made.
-  called.catch(() => undefined);
-  const { connection, memo } = await openFork(vault, {
-    block: next.latest,
-    hardfork,
-    signal,
-    warmed: Promise.resolve(planFor(vault, watched, route)),
-    settings: {
-      // Hardhat's accounts would overwrite balances of the forked chain.
-      accounts: [],
-      // The chain's cap is not known, so the hardfork's is lifted.
-      ...(hardfork === undefined && { transactionGasCap: next.gasLimit }),
-    },
-  });
-  try {
-    const there = await called;
-    if (
-      there?.reverted?.kind === "panic" &&
-      BigInt(dataSlice(there.reverted.data, 4)) > LARGEST_PANIC
-    ) {
-      return {
-        unavailable: `Hardhat's simulator ends the process at ${there.reverted.text}`,
-      };
-    }
-    const forked = connection.vault;
-    // If only one of them reverts, the chain has precompiles or rules of its own.
-    const here =
-      hardfork === undefined ? await callPlainly(forked, attempt) : undefined;
-    if (
-      there !== undefined &&
-      here !== undefined &&
-      (there.reverted === undefined) !== (here.reverted === undefined)
-    ) {
-      await memo.requireSameBranch();
-      return {
-        unavailable: `in block ${next.latest.number} the node ${verdict(there)}, and Hardhat's simulator ${verdict(here)}`,
-      };
-    }
-    // The price of the transaction may be below the base fee that the simulator expects.
-    const baseFee = toQuantity(next.baseFeePerGas ?? 0n);
-    await forked.rpc
-      .request("hardhat_setNextBlockBaseFeePerGas", [baseFee])
-      // Hardforks before London have none.
-      .catch(fallbackTo(undefined, ({ code }) => code === "VAULT_RPC_ERROR"));
-    const timed = { ...attempt, next: { ...next, isTimed: true } };
-    const run = await simulateInProcess(forked, timed, watched);
-    await memo.requireSameBranch();
-    return { ...run, engine: "fork" };
-  } finally {
-    await connection.close();
-  }
-}
-
-interface PlainCall {
-  readonly reverted: RevertReason | undefined;
-}
-
-/**
- * Calls the settlement in the block before the attempt's.
- *
- * @returns Undefined if the node refuses the call as such, for example because it takes too
- * long: that proves nothing.
- */
-async function callPlainly(
-  { rpc }: VaultHost,
-  { route, next, gas }: Attempt,
-): Promise<PlainCall | undefined> {
-  return await tryCall(rpc, settlementCall(route), next.latest.number, gas)
-    .then((reverted) => ({ reverted }))
-    .catch(fallbackTo<PlainCall | undefined>(undefined));
-}
-
-function verdict({ reverted }: PlainCall): string {
-  return reverted === undefined
-    ? "accepts the call"
-    : `refuses it (${reverted.text})`;
-}
-
-/**
- * Asks the node for state of a block that the caller chose, if it refused something there:
- * code and storage, which some nodes keep in different databases.
- *
- * @throws VaultError VAULT_ARCHIVE_NODE_NEEDED
- */
-async function explainMissing(
-  vault: VaultHost,
-  { route, next }: Attempt,
-  refusal: unknown,
-): Promise<void> {
-  if (next.isBlockGiven === true && hasErrorCode(refusal, "VAULT_RPC_ERROR")) {
-    const rpc = vault.rpc.withRetries(fewRetries);
-    await requestAtBlock(rpc, next.latest, async (block) => {
-      await getCode(rpc, route.vault, block);
-      const slot = [route.vault, "0x0", toBlockId(block)];
-      await rpc.request("eth_getStorageAt", slot);
-    });
-  }
 }

@@ -70,7 +70,7 @@ export async function simulateOnNode(
     ...watched.reads,
   ];
   const block = blockOf(attempt, reads, vault.readContext({}).from);
-  const answer = await request(rpc, next.latest, block);
+  const answer = await request(rpc, next.base, block);
   if ("unavailable" in answer) {
     return answer.isForGood ? unsupported(answer.unavailable) : answer;
   }
