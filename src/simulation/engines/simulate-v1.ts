@@ -29,7 +29,7 @@ import { gainOf, transfersIn } from "../tokens.js";
 import type { Transfer } from "../types.js";
 import { accountIn } from "../watch-list.js";
 import { beforeRefunds, isOutOfGas, loanFor } from "./engine.js";
-import type { Attempt, Run, Unavailable, Watched } from "./engine.js";
+import type { Attempt, Run, State, Unavailable, Watched } from "./engine.js";
 
 const METHOD = "eth_simulateV1";
 
@@ -60,89 +60,50 @@ export async function simulateOnNode(
   if (node.simulatesNot !== undefined) {
     return { unavailable: node.simulatesNot };
   }
-  /** Later simulations do not ask this node. */
-  const unsupported = (problem: string): Unavailable => {
-    node.simulatesNot = problem;
-    return { unavailable: problem };
-  };
   const reads = [
     factsCall(NOBODYS_ADDRESS, watched.accounts),
     ...watched.reads,
   ];
   const block = blockOf(attempt, reads, vault.readContext({}).from);
   const answer = await request(rpc, next.base, block);
-  if ("unavailable" in answer) {
-    return answer.isForGood ? unsupported(answer.unavailable) : answer;
-  }
-  const [simulated, ...more] = parseSimulated(answer.result, networkName);
-  const { calls = [] } = simulated ?? {};
-  const [lend, settle] = calls.slice(reads.length);
-  if (
-    simulated === undefined ||
-    lend === undefined ||
-    settle === undefined ||
-    more.length > 0 ||
-    calls.length !== 2 * reads.length + 2 ||
-    settle.gasUsed < INTRINSIC_GAS ||
-    (settle.maxUsedGas ?? settle.gasUsed) < settle.gasUsed
-  ) {
-    // One backend of a gateway may have garbled it.
-    return { unavailable: `${METHOD} answers something else than it should` };
-  }
-  const before = calls.slice(0, reads.length);
-  const after = calls.slice(reads.length + 2);
-  const failed = settle.succeeded ? undefined : { ...settle, gasGiven: gas };
-  // Geth shares 50,000,000 gas among all calls of a request.
-  if (failed !== undefined && isOutOfGas(failed) && !usesAllGas(failed)) {
-    return {
-      unavailable: `the node gives ${METHOD} ${failed.gasUsed} gas for settleAll, which uses it up`,
-    };
-  }
-  const isStarved = [...before, ...after].some(
-    (call) => !call.succeeded && isOutOfGas({ ...call, gasGiven: READ_GAS }),
-  );
-  if (isStarved) {
-    return {
-      unavailable: `a reading uses up the gas that the node gives ${METHOD}, or hits an invalid instruction`,
-    };
-  }
-  const [earlier, later] = [before, after].map((side) => {
-    const [first, ...answers] = side.map(toResult);
-    const facts = parseFacts(first, watched.accounts);
-    return facts === undefined ? undefined : { facts, answers };
-  });
-  if (earlier === undefined || later === undefined) {
-    return unsupported(`${METHOD} does not apply state overrides`);
-  }
-  // The contracts may see another block than the answer states.
-  for (const { number: n, timestamp: t } of [simulated, earlier.facts.block]) {
-    if (n !== number || t !== timestamp) {
-      return unsupported(
-        `asked for block ${number} at ${timestamp}, ${METHOD} executes in block ${n} at ${t}`,
-      );
+  const checked =
+    "unavailable" in answer
+      ? answer
+      : checkAnswer(
+          parseSimulated(answer.result, networkName),
+          attempt,
+          watched,
+        );
+  if ("unavailable" in checked) {
+    if (checked.isForGood) {
+      // Later simulations do not ask this node.
+      node.simulatesNot = checked.unavailable;
     }
+    return { unavailable: checked.unavailable };
   }
-  const { gasUsed, maxUsedGas = beforeRefunds(gasUsed), transfers } = settle;
-  const sender = accountIn(earlier.facts, route.from);
+  const { before, after, lend, settle } = checked;
+  const { succeeded, gasUsed, transfers, logs } = settle;
+  const { maxUsedGas = beforeRefunds(gasUsed) } = settle;
+  const sender = accountIn(before.facts, route.from);
   const lent = lend.succeeded ? loanFor(sender, gas * gasPrice) : 0n;
   // Some nodes charge nothing in a simulation.
-  const gain = failed === undefined ? gainOf(route.from, transfers) : 0n;
-  const left = accountIn(later.facts, route.from).balance;
+  const gain = succeeded ? gainOf(route.from, transfers) : 0n;
+  const left = accountIn(after.facts, route.from).balance;
   const isFree = left === sender.balance + lent + gain;
-  const { baseFee } = earlier.facts.block;
+  const { baseFee } = before.facts.block;
   return {
     engine: "simulateV1",
-    before: earlier,
-    after: later,
+    before,
+    after,
     lent,
     feePaid: isFree ? 0n : gasUsed * gasPrice,
     gasPrice,
     block: { number, timestamp },
-    failed,
+    failed: succeeded ? undefined : { ...settle, gasGiven: gas },
     gasUsed,
     gasNeeded: maxUsedGas,
     transfers,
-    logs: settle.logs,
+    logs,
     notes:
       baseFee === baseFeePerGas
         ? []
@@ -150,6 +111,82 @@ export async function simulateOnNode(
             `The node simulates with a base fee of ${formatGasPrice(baseFee)} instead of ${formatGasPrice(baseFeePerGas)}: a contract that reads block.basefee can do something else when it is mined.`,
           ],
   };
+}
+
+/** What a node has executed, of which every part is there and was executed as asked. */
+interface Executed {
+  readonly before: State;
+  readonly after: State;
+  readonly lend: SimulatedCall;
+  readonly settle: SimulatedCall;
+}
+
+/** Why a node cannot simulate. */
+interface Refused extends Unavailable {
+  /** True if it cannot in any later simulation. */
+  readonly isForGood: boolean;
+}
+
+/** Compares what the node executed with what it was asked for. */
+function checkAnswer(
+  [simulated, ...more]: ReturnType<typeof parseSimulated>,
+  { gas, next }: Attempt,
+  { accounts, reads }: Watched,
+): Executed | Refused {
+  const now = (unavailable: string) => ({ unavailable, isForGood: false });
+  const forGood = (unavailable: string) => ({ unavailable, isForGood: true });
+  /** The accounts are read before the other reads. */
+  const readings = reads.length + 1;
+  const { calls = [] } = simulated ?? {};
+  const [lend, settle] = calls.slice(readings);
+  if (
+    simulated === undefined ||
+    lend === undefined ||
+    settle === undefined ||
+    more.length > 0 ||
+    calls.length !== 2 * readings + 2 ||
+    settle.gasUsed < INTRINSIC_GAS ||
+    (settle.maxUsedGas ?? settle.gasUsed) < settle.gasUsed
+  ) {
+    // One backend of a gateway may have garbled it.
+    return now(`${METHOD} answers something else than it should`);
+  }
+  // Geth shares 50,000,000 gas among all calls of a request.
+  const given = { ...settle, gasGiven: gas };
+  if (!settle.succeeded && isOutOfGas(given) && !usesAllGas(given)) {
+    return now(
+      `the node gives ${METHOD} ${settle.gasUsed} gas for settleAll, which uses it up`,
+    );
+  }
+  const sides = [calls.slice(0, readings), calls.slice(readings + 2)];
+  const isStarved = sides
+    .flat()
+    .some(
+      (call) => !call.succeeded && isOutOfGas({ ...call, gasGiven: READ_GAS }),
+    );
+  if (isStarved) {
+    return now(
+      `a reading uses up the gas that the node gives ${METHOD}, or hits an invalid instruction`,
+    );
+  }
+  const [before, after] = sides.map((side) => {
+    const [first, ...answers] = side.map(toResult);
+    const facts = parseFacts(first, accounts);
+    return facts === undefined ? undefined : { facts, answers };
+  });
+  if (before === undefined || after === undefined) {
+    return forGood(`${METHOD} does not apply state overrides`);
+  }
+  // The contracts may see another block than the answer states.
+  const { number, timestamp } = next;
+  for (const { number: n, timestamp: t } of [simulated, before.facts.block]) {
+    if (n !== number || t !== timestamp) {
+      return forGood(
+        `asked for block ${number} at ${timestamp}, ${METHOD} executes in block ${n} at ${t}`,
+      );
+    }
+  }
+  return { before, after, lend, settle };
 }
 
 /** The block to simulate. */
@@ -194,9 +231,7 @@ function blockOf(
   };
 }
 
-type Answer =
-  | { readonly result: unknown }
-  | (Unavailable & { readonly isForGood: boolean });
+type Answer = { readonly result: unknown } | Refused;
 
 /**
  * Makes the request on the branch of a block: by its hash, or by its number, and compares
