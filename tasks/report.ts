@@ -100,7 +100,9 @@ async function gather(
     const { config } = selectedNetwork(hre);
     // In process, only the newest block can be simulated on.
     const isNewest = blockTag === undefined || blockTag === "latest";
-    const shown = await simulateToShow(vault, {
+    // The caller of all readings of the page.
+    const reader = vault.withOptions({ from });
+    const shown = await simulateToShow(reader, {
       from: from ?? (await findSender(vault.rpc, config)),
       blockNumber: config.type === "http" || !isNewest ? number : undefined,
     });
