@@ -96,7 +96,7 @@ export async function fork(
   const { connection } = await openFork(vault, {
     block,
     hardfork,
-    warmed: planForFork(vault, block.number, calls),
+    plan: async () => await planForFork(vault, block.number, calls),
     upstream: (instance) =>
       instance === undefined
         ? own.addresses
@@ -231,7 +231,7 @@ interface ForkPlan {
   /** Ends the requests to the node, and with them the making of the fork. */
   readonly signal?: AbortSignal;
   /** State to fetch beforehand. */
-  readonly warmed: Promise<WarmPlan>;
+  readonly plan: () => Promise<WarmPlan> | WarmPlan;
   /** Addresses of its contracts; a simulation does not need them. */
   readonly upstream?: UpstreamAddresses;
   /** Settings of the fork's network. */
@@ -248,7 +248,7 @@ const OP_HARDFORK = "isthmus";
  */
 export async function openFork(
   vault: VaultHost,
-  { block, hardfork, signal, warmed, upstream, settings }: ForkPlan,
+  { block, hardfork, signal, plan, upstream, settings }: ForkPlan,
 ): Promise<{ readonly connection: ForkConnection; readonly memo: Memo }> {
   const { context, connection, networkName: network, rpc } = vault;
   const { redactor } = rpc;
@@ -265,7 +265,7 @@ export async function openFork(
     hash,
     signal,
   });
-  memo.warm(warmed);
+  memo.warm(plan);
   try {
     const chainId = await memo.begin();
     const chainType =

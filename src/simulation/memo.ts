@@ -227,9 +227,9 @@ export class Memo {
    * Fetches what calls read, in two steps: the access lists of the calls, then the values
    * that they name. Reads of state wait for it, and work without it.
    */
-  public warm(planning: Promise<WarmPlan>): void {
+  public warm(plan: () => Promise<WarmPlan> | WarmPlan): void {
     const fill = async (): Promise<void> => {
-      const { calls, accounts } = await planning;
+      const { calls, accounts } = await plan();
       const at = toQuantity(this.upstream.number);
       const method = "eth_createAccessList";
       const lists = await this.#ask(

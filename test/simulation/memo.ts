@@ -206,12 +206,10 @@ describe("what a fork reads from its node", () => {
         { address: 7, storageKeys: [SLOT] },
       ];
       byNumber = () => ({ result: { accessList: list } });
-      memo.warm(
-        Promise.resolve({
-          calls: [{ from: FROM, to: ACCOUNT, data: "0x" }],
-          accounts: [FROM],
-        }),
-      );
+      memo.warm(() => ({
+        calls: [{ from: FROM, to: ACCOUNT, data: "0x" }],
+        accounts: [FROM],
+      }));
       expect(
         await memo.get(call("eth_getStorageAt", OTHER, "0x1", AT)),
       ).to.equal("0x07");
@@ -231,7 +229,7 @@ describe("what a fork reads from its node", () => {
         }),
         async () => await Promise.reject(new Error("no plan")),
       ]) {
-        memo.warm(plan());
+        memo.warm(plan);
         expect(await memo.get(code)).to.equal("0x07");
       }
     });

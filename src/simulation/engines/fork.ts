@@ -56,7 +56,7 @@ async function execute(
     block: next.base,
     hardfork,
     signal,
-    warmed: Promise.resolve(planFor(vault, watched, route)),
+    plan: () => planFor(vault, watched, route),
     settings: {
       // Hardhat's accounts would overwrite balances of the forked chain.
       accounts: [],
