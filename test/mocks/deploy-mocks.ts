@@ -80,6 +80,19 @@ describe("places of the mocks", () => {
       });
     }
 
+    it("take a change on a network whose transactions have less gas than a call of a script may need", async () => {
+      const low = await createTestHre({
+        networks: {
+          low: { type: "edr-simulated", transactionGasCap: 350_000n },
+        },
+      });
+      const other = await low.network.create("low");
+      const mocks = await other.vault.deployMocks();
+      await mocks.set({ volume: 5n });
+      expect(await other.vault.queryVolume()).to.equal(5n);
+      await other.close();
+    });
+
     it("are fixed addresses, which the vault of the connection reads", async () => {
       const mocks = await vault.deployMocks();
       expect(mocks.addresses).to.deep.equal(inProcessMockAddresses);

@@ -384,6 +384,14 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
       says: /another branch of the chain/u,
       isFinal: false,
     },
+    {
+      title: "is open if the node shows the round settled before its block",
+      isGuarded: true,
+      blocks: [settledRound, [idle]],
+      is: { status: "unconfirmed", code: null },
+      says: /another branch of the chain/u,
+      isFinal: false,
+    },
   ],
 };
 

@@ -22,7 +22,7 @@ import {
   toOptions,
 } from "../../tasks/settle.js";
 import { fieldsOf } from "../helpers/fields.js";
-import { SECOND } from "../helpers/names.js";
+import { HASH, SECOND } from "../helpers/names.js";
 import { OPEN_ROUND } from "../helpers/scripted-contracts.js";
 import {
   KeptOutput,
@@ -34,7 +34,7 @@ import {
   linesOf,
   simulated,
 } from "../helpers/screens.js";
-import { useKeeper } from "../helpers/keeper.js";
+import { entry, journalSubject, useKeeper } from "../helpers/keeper.js";
 import type { Keeper, NetworkChanges } from "../helpers/keeper.js";
 import { squeezed, useTasks } from "../helpers/use-tasks.js";
 
@@ -119,6 +119,19 @@ describe("vault settle", () => {
     expect(said).to.not.include(HINT);
     expect(questions).to.deep.equal([]);
     expect(ok).to.equal(true);
+  });
+
+  it("settle --resume fails if another run found that a token stayed in the guard", async () => {
+    const code = "VAULT_GUARD_KEEPS_TOKENS";
+    const mined = { status: "settled", code, blockNumber: 6, hash: HASH };
+    await keeper.writeJournal(
+      { version: 1, ...journalSubject, ...entry, mined },
+      ".finished",
+    );
+    const options = { resume: true };
+    const { settlement, ok } = await run(options, { options });
+    expect(settlement).to.include({ status: "settled", code });
+    expect(ok).to.equal(false);
   });
 
   it("settle that ends unconfirmed names the command that continues it", async () => {
