@@ -1,4 +1,3 @@
-import { benchFixture } from "./fixture.js";
 import { benchLatency } from "./latency.js";
 import type { Extent, Figure } from "./measure.js";
 import { benchMemory } from "./memory.js";
@@ -24,6 +23,5 @@ export const benchmarks: Readonly<Record<string, Benchmark>> = {
   fork: { run: benchSimulateOnFork, worlds: both },
   orders: { run: benchOrders, worlds: both },
   memory: { run: benchMemory, worlds: both },
-  fixture: { run: benchFixture, worlds: [mocks] },
   "start-up": { run: benchStartUp, worlds: [mocks] },
 };
