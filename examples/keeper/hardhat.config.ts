@@ -24,8 +24,8 @@ export default defineConfig({
         tokenDecimals: 18,
         maxFeePerGasLimit: 100_000_000_000n, // 100 gwei
         timeBeforeBumpingFees: 180_000, // 3 minutes, then a higher fee
-        // Every ERC-20 token that the vault may pay to whoever settles: a guard forwards it.
-        tokens: [],
+        // With a guard: every ERC-20 token that the vault may pay to whoever settles; [] for none.
+        // tokens: ["0x…"],
         ...(guard === undefined ? {} : { guard }),
       },
     },
