@@ -15,12 +15,11 @@ const introduction = `<!-- Generated from tasks/index.ts by \`npm run docs\`. Do
 # Tasks
 
 \`npx hardhat vault <task> [--network <name>]\`. The outputs are those of a local
-anvil with the mocks of \`vault deploy-mocks\`. Every figure of an output is read at the
+anvil with the mocks of \`vault deploy-mocks\`. Every figure is read at the
 block that the output names.
 
 The exit code is 0 only for success. With \`--json\`, stdout has exactly one
-[JSON document](reference-json.md), also for a failure; only the errors of Hardhat's own
-parser, such as an unknown flag, are text.
+[JSON document](reference-json.md), also for a failure, but for the errors of Hardhat's own parser.
 `;
 
 /** The options that most tasks take are listed once. */
@@ -51,12 +50,10 @@ const sections: Readonly<Record<string, Section>> = {
   "vault report": {
     examples: [],
     text: `It begins with whether the vault can be settled now, and why not; then it has every
-reading at one block. Its Content Security Policy allows no request and
-no script. If a reading fails, the report shows that, and the exit code is 1.
+reading at one block. The page has no script and loads nothing. If a reading fails, the exit code is 1.
 
 \`--ids\` adds, for each of the four pairs with the most orders, a chart of opening prices
-and a table of the first 1,000 orders. The chart has the strike price, too, if
-[\`displayDecimals\`](configuration.md#displaydecimals) has the scale of opening prices.`,
+and a table of the first 1,000 orders.`,
   },
   "vault simulate": {
     examples: [],
@@ -85,7 +82,7 @@ and a table of the first 1,000 orders. The chart has the strike price, too, if
     text: "[How to use it](monitoring.md#print-every-change).",
   },
   "vault doctor": {
-    examples: ["doctor"],
+    examples: [],
     text: "[Each check](monitoring.md#check-your-set-up).",
   },
 };
