@@ -55,7 +55,7 @@ export function createReadAction(
             path: isVariant ? [key, String(first)] : [key],
           },
         ];
-    const context = vault.readContext({ from, blockTag });
+    const context = vault.withOptions({ from }).readContext({ blockTag });
     const calls = await Promise.all(
       queries.map(
         async (query) =>

@@ -32,6 +32,7 @@ import type { TaskSurroundings } from "./run-task.js";
 import { simulateToShow, simulationBlocks } from "./simulate.js";
 import { settlementValues } from "./status.js";
 import { readState } from "./vault-state.js";
+import { requireSameBranch } from "../src/rpc/pinned-block.js";
 
 export default readAction(reportTask, async (vault, args, surroundings) => {
   const { out = "vault-report.html" } = args;
@@ -144,7 +145,7 @@ async function gather(
     failures += listing.failures();
   }
   parts.push(chapter("Contracts"), await locateContracts(vault));
-  await vault.requirePin();
+  await requireSameBranch(vault.rpc, state.pin);
   const { instanceName } = vault;
   return {
     title: `Vault report${instanceName === undefined ? "" : `: ${instanceName}`}`,

@@ -22,6 +22,7 @@ import {
   describe,
   requireVault,
 } from "./assertion.js";
+import { requireSameBranch } from "../rpc/pinned-block.js";
 
 /** Time until a node has a transaction. */
 const UNKNOWN_LIMIT_MS = 1_000;
@@ -59,12 +60,13 @@ export async function readAroundTransaction<Value>(
     );
   }
   await requireUnchangedMocks(client, hash, blockNumber);
-  const pinned = client.pinnedTo({ number: blockNumber, hash: blockHash });
+  const pin = { number: blockNumber, hash: blockHash };
+  const pinned = client.pinnedTo(pin);
   const [before, after] = await Promise.all([
     read(pinned, { blockTag: blockNumber - 1 }),
     read(pinned, { blockTag: blockNumber }),
   ]);
-  await pinned.requirePin();
+  await requireSameBranch(client.rpc, pin);
   return { hash, before, after };
 }
 

@@ -27,9 +27,7 @@ export const MOCKS_SOURCE = "deployMocks()";
  *
  * @returns Undefined if the address is not one that deployMocks() or a task deployed.
  */
-export function mockHint({
-  source,
-}: Pick<LocatedAddress, "source">): string | undefined {
+export function mockHint(source: string): string | undefined {
   // Only mocks have their addresses in a file.
   return source === MOCKS_SOURCE || source.endsWith(".json")
     ? `The contract is a mock (${source}): its state refuses the call, or it was scripted to fail, which succeed() ends.`

@@ -1,13 +1,6 @@
 import type { Buffer } from "node:buffer";
 
-import type { Interface } from "ethers";
-
-import { LiquidityPool__factory } from "../bindings/factories/LiquidityPool__factory.js";
-import { Trading__factory } from "../bindings/factories/Trading__factory.js";
-import { UnderlyingAsset__factory } from "../bindings/factories/UnderlyingAsset__factory.js";
-import { VaultFactory__factory } from "../bindings/factories/VaultFactory__factory.js";
-import { Vault__factory } from "../bindings/factories/Vault__factory.js";
-import { invalidArgument, vaultError } from "../errors.js";
+import { vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import {
   contractRoles,
@@ -15,14 +8,11 @@ import {
   operationEntry,
 } from "../protocol/index.js";
 import type {
-  AbiName,
   Address,
   ContractRole,
-  Field,
   OperationName,
   WireType,
 } from "../protocol/index.js";
-import { asRecord } from "../json.js";
 import { describeBlock } from "../rpc/block-id.js";
 import type { BlockId } from "../rpc/block-id.js";
 import type { CallResult } from "../rpc/calls.js";
@@ -30,15 +20,14 @@ import { mockHint } from "./addresses.js";
 import type { LocatedAddress } from "./addresses.js";
 import {
   checksumAddress,
-  describeInput,
   notOneOf,
   parseEnum,
   parseUint256,
 } from "./inputs.js";
+import { checkKeys } from "./options.js";
 import { WORD, hexWord, isZero, readSmallWord, readWord } from "./words.js";
 
-/** Bytes of an address. */
-export const ADDRESS_SIZE = 20;
+const ADDRESS_SIZE = 20;
 
 /** The address whose bytes begin at `start`. */
 export function addressAt(bytes: Buffer, start: number): Address {
@@ -46,14 +35,6 @@ export function addressAt(bytes: Buffer, start: number): Address {
     `0x${bytes.toString("hex", start, start + ADDRESS_SIZE)}`,
   );
 }
-
-export const contractFactories = {
-  UnderlyingAsset: UnderlyingAsset__factory,
-  LiquidityPool: LiquidityPool__factory,
-  Trading: Trading__factory,
-  VaultFactory: VaultFactory__factory,
-  Vault: Vault__factory,
-} as const satisfies Record<AbiName, { createInterface(): Interface }>;
 
 /** The call of an operation, ready for `eth_call` or a transaction. */
 export interface EncodedCall {
@@ -66,17 +47,35 @@ export interface EncodedCall {
 /**
  * Checks the arguments of an operation and encodes them.
  *
- * @param args Arguments of the client's method of that name.
+ * @param args Arguments of the client's method of that name: the contract if several have
+ * the operation; then its only argument, or one object with its arguments.
  */
 export function encodeCall(
   operation: OperationName,
   args: readonly unknown[],
 ): EncodedCall {
   const { inputs, selector, target } = operationEntry(operation);
-  const rest = [...args];
-  const role =
-    typeof target === "string" ? target : chooseTarget(target, rest.shift());
-  const words = parseInputs(operation, inputs, rest).map(hexWord);
+  const [first] = args;
+  let role = target;
+  if (typeof role !== "string") {
+    const found = Object.entries(role).find(([name]) => name === first);
+    if (found === undefined) {
+      throw notOneOf("pool", Object.keys(role), first);
+    }
+    [, role] = found;
+  }
+  const names = inputs.map(({ name }) => name);
+  const values =
+    inputs.length > 1
+      ? checkKeys(operation, first, "argument", names)
+      : { [names[0] ?? ""]: first };
+  const words = inputs.map(({ name, unit }) =>
+    hexWord(
+      isEnumName(unit)
+        ? parseEnum(unit, values[name], name)
+        : parseUint256(values[name], name),
+    ),
+  );
   return { operation, role, data: `${selector}${words.join("")}` };
 }
 
@@ -91,37 +90,29 @@ export function decodeOutputs(
 ): { readonly value: unknown } | { readonly problem: string } {
   const { outputs } = operationEntry(operation);
   const head = outputs.length * WORD;
-  const isStatic = outputs.every(({ type }) => type !== "string");
-  if (bytes.length < head || (isStatic && bytes.length > head)) {
-    const least = isStatic ? "" : "at least ";
-    return { problem: `${bytes.length} bytes instead of ${least}${head}` };
+  const hasString = outputs.some(({ type }) => type === "string");
+  if (bytes.length < head || (bytes.length > head && !hasString)) {
+    return { problem: `${bytes.length} bytes instead of ${head}` };
   }
-  const values: Record<string, unknown> = {};
   // Strings follow the head, in order and without a gap.
-  let tail = head;
-  for (const [index, { name, type }] of outputs.entries()) {
-    const offset = index * WORD;
-    let value: unknown;
-    if (type === "string") {
-      const text =
-        readSmallWord(bytes, offset) === tail
-          ? stringAt(bytes, tail)
-          : undefined;
-      tail += WORD + Math.ceil((text?.length ?? 0) / WORD) * WORD;
-      // Invalid UTF-8 becomes U+FFFD.
-      value = text?.toString("utf8");
-    } else {
-      value = readStatic(type, bytes, offset);
+  let end = head;
+  const values = outputs.map(({ name, type }, index): [string, unknown] => {
+    const place = index * WORD;
+    if (type !== "string") {
+      return [name, readStatic(type, bytes, place)];
     }
-    if (value === undefined) {
-      return { problem: "not the canonical encoding" };
-    }
-    values[name] = value;
+    const text =
+      readSmallWord(bytes, place) === end ? stringAt(bytes, end) : undefined;
+    end += WORD + paddedSize(text?.length ?? 0);
+    // Invalid UTF-8 becomes U+FFFD.
+    return [name, text?.toString("utf8")];
+  });
+  if (end !== bytes.length || values.some(([, value]) => value === undefined)) {
+    return { problem: "not the canonical encoding" };
   }
-  if (tail !== bytes.length) {
-    return { problem: `${bytes.length - tail} bytes behind the values` };
-  }
-  return { value: outputs.length === 1 ? Object.values(values)[0] : values };
+  return {
+    value: values.length === 1 ? values[0]?.[1] : Object.fromEntries(values),
+  };
 }
 
 /** @returns Undefined unless the string that begins at `start` is padded with zeros. */
@@ -131,75 +122,34 @@ function stringAt(bytes: Buffer, start: number): Buffer | undefined {
   if (size === undefined) {
     return undefined;
   }
-  const end = text + Math.ceil(size / WORD) * WORD;
+  const end = text + paddedSize(size);
   return end <= bytes.length && isZero(bytes, text + size, end)
     ? bytes.subarray(text, text + size)
     : undefined;
+}
+
+function paddedSize(size: number): number {
+  return Math.ceil(size / WORD) * WORD;
 }
 
 /** @returns Undefined if the word does not encode a value of this type. */
 function readStatic(
   type: Exclude<WireType, "string">,
   bytes: Buffer,
-  offset: number,
+  place: number,
 ): unknown {
   switch (type) {
     case "uint256":
-      return readWord(bytes, offset);
+      return readWord(bytes, place);
     case "uint8":
-      return readSmallWord(bytes, offset, 1);
-    case "bool": {
-      const bit = readSmallWord(bytes, offset, 1);
-      return bit === 0 || bit === 1 ? bit === 1 : undefined;
-    }
+      return readSmallWord(bytes, place, 1);
+    case "bool":
+      return [false, true][readSmallWord(bytes, place, 1) ?? -1];
     case "address": {
-      const start = offset + WORD - ADDRESS_SIZE;
-      return isZero(bytes, offset, start) ? addressAt(bytes, start) : undefined;
+      const start = place + WORD - ADDRESS_SIZE;
+      return isZero(bytes, place, start) ? addressAt(bytes, start) : undefined;
     }
   }
-}
-
-function chooseTarget(
-  target: Readonly<Record<string, ContractRole>>,
-  choice: unknown,
-): ContractRole {
-  const role =
-    typeof choice === "string" && Object.hasOwn(target, choice)
-      ? target[choice]
-      : undefined;
-  if (role === undefined) {
-    throw notOneOf("pool", Object.keys(target), choice);
-  }
-  return role;
-}
-
-/** Takes one argument as it is, several as one object. */
-function parseInputs(
-  operation: OperationName,
-  inputs: readonly Field[],
-  [given]: readonly unknown[],
-): readonly bigint[] {
-  if (inputs.length > 1 && (typeof given !== "object" || given === null)) {
-    throw invalidArgument(
-      operation,
-      `one object with ${inputs.map(({ name }) => name).join(", ")} is needed, got ${describeInput(given)}`,
-    );
-  }
-  const keys = inputs.length > 1 ? Object.keys(asRecord(given)) : [];
-  for (const key of keys) {
-    if (!inputs.some(({ name }) => name === key)) {
-      throw invalidArgument(
-        operation,
-        `${describeInput(key)} is not an argument; the arguments are ${inputs.map(({ name }) => name).join(", ")}`,
-      );
-    }
-  }
-  return inputs.map(({ name, unit }) => {
-    const value = inputs.length > 1 ? asRecord(given)[name] : given;
-    return isEnumName(unit)
-      ? BigInt(parseEnum(unit, value, name))
-      : parseUint256(value, name);
-  });
 }
 
 /** A call with its answer, and what an error names. */
@@ -221,10 +171,10 @@ interface AnsweredCall {
  */
 export function decodeOrThrow(answered: AnsweredCall): unknown {
   const { call, answer } = answered;
-  if ("reverted" in answer) {
-    throw answerError(answered);
-  }
-  const decoded = decodeOutputs(call.operation, answer.data);
+  const decoded =
+    "data" in answer
+      ? decodeOutputs(call.operation, answer.data)
+      : { problem: "" };
   if ("value" in decoded) {
     return decoded.value;
   }
@@ -238,42 +188,35 @@ export function decodeOrThrow(answered: AnsweredCall): unknown {
  * @returns VAULT_CALL_REVERTED, VAULT_NO_CODE, VAULT_RETURN_DATA_MALFORMED
  */
 export function answerError(
-  {
-    call: { operation, role },
-    target: { address, source },
-    network,
-    block = "latest",
-    answer,
-    lacksCode,
-  }: AnsweredCall,
+  { call, target, network, block, answer, lacksCode }: AnsweredCall,
   problem = "",
 ): VaultError {
+  const { operation, role } = call;
+  const { address, source } = target;
   const contract = contractRoles[role].label;
   if ("reverted" in answer) {
     const { text, kind } = answer.reverted;
-    const details = {
-      operation,
-      reason: text,
-      contract,
-      address,
-      hint:
-        mockHint({ source }) ??
-        (kind === "none"
-          ? wrongAddressHint(source, network)
-          : "This reason is from the contract: correct what it names, or ask the contract's operator."),
-    };
+    const hint =
+      kind === "none"
+        ? silentRevertHint(source, network)
+        : (mockHint(source) ??
+          "This reason is from the contract: correct what it names, or ask the contract's operator.");
+    const details = { operation, reason: text, contract, address, hint };
     return vaultError("VAULT_CALL_REVERTED", details, answer.reverted);
   }
   if (answer.data.length === 0 && lacksCode) {
-    return noCode(role, { address, source }, network, block);
+    return noCode(role, target, network, block);
   }
-  const where = { operation, contract, address, source };
-  return vaultError("VAULT_RETURN_DATA_MALFORMED", { ...where, problem });
+  const details = { operation, contract, address, source, problem };
+  return vaultError("VAULT_RETURN_DATA_MALFORMED", details);
 }
 
-/** Advice for a revert without data, typical of another contract's fallback. */
-export function wrongAddressHint(source: string, network: string): string {
-  return `The contract refused the call without a reason, as another contract would: check the address, which comes from ${source}, and that network ${network} is its chain.`;
+/** Advice for a revert without a reason. */
+export function silentRevertHint(source: string, network: string): string {
+  return (
+    mockHint(source) ??
+    `The contract refused the call without a reason, as another contract would: check the address, which comes from ${source}, and that network ${network} is its chain.`
+  );
 }
 
 export function noCode(

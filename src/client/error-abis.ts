@@ -6,6 +6,7 @@ import type { CallResult } from "../rpc/calls.js";
 import { messageOf } from "../rpc/errors.js";
 import { decodeRevertReason } from "../rpc/revert-reason.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
+import type { RpcClient } from "../rpc/rpc-client.js";
 import { quoteForeignText } from "../redact.js";
 import { WORD } from "./words.js";
 
@@ -42,22 +43,20 @@ export function errorAbisIn(abis: readonly InterfaceAbi[]): ErrorAbisOf {
 export function indexErrors(
   errors: readonly ErrorFragment[],
 ): (selector: string) => readonly ErrorFragment[] {
-  const found = new Map<string, ErrorFragment[]>();
-  for (const error of errors) {
-    found.set(error.selector, [...(found.get(error.selector) ?? []), error]);
-  }
+  const found = Map.groupBy(errors, ({ selector }) => selector);
   return (selector) => found.get(selector) ?? [];
 }
 
-/**
- * Decodes an unknown reason as a custom error, if one is found.
- *
- * @param hide Hides secrets in the contract's own words.
- */
+/** What a reason is decoded with: custom errors, and the secrets to hide in its words. */
+interface Decoder {
+  readonly errorAbisOf: ErrorAbisOf;
+  readonly rpc: Pick<RpcClient, "hide">;
+}
+
+/** Decodes an unknown reason as a custom error, if one is found. */
 export async function explainReason(
   given: RevertReason,
-  errorAbisOf: ErrorAbisOf,
-  hide: (text: string) => string,
+  { errorAbisOf, rpc: { hide } }: Decoder,
 ): Promise<RevertReason> {
   // The words of a reason without data are the node's, hidden in when it was classified.
   const reason =
@@ -87,8 +86,7 @@ export async function explainReason(
  */
 export async function explainAnswer(
   answer: CallResult,
-  errorAbisOf: ErrorAbisOf,
-  hide: (text: string) => string,
+  decoder: Decoder,
 ): Promise<CallResult> {
   if ("data" in answer && answer.data.length % WORD !== SELECTOR) {
     return answer;
@@ -97,7 +95,7 @@ export async function explainAnswer(
     "reverted" in answer
       ? answer.reverted
       : decodeRevertReason(`0x${answer.data.toString("hex")}`);
-  const reverted = await explainReason(given, errorAbisOf, hide);
+  const reverted = await explainReason(given, decoder);
   return "data" in answer && reverted.kind === "unknown"
     ? answer
     : { reverted };

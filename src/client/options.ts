@@ -1,4 +1,5 @@
 import { invalidArgument } from "../errors.js";
+import { asRecord } from "../json.js";
 import { describeInput } from "./inputs.js";
 
 /** An option of a schema: its name is the key, and this carries the type of its value. */
@@ -24,37 +25,42 @@ export type OneOf<First, Second> =
   | (OptionsOf<First> & { readonly [Name in keyof Second]?: undefined })
   | (OptionsOf<Second> & { readonly [Name in keyof First]?: undefined });
 
-/**
- * Refuses a misspelt option, which would be ignored.
- *
- * @param where Names the function in errors.
- * @throws VaultError VAULT_INVALID_ARGUMENT
- */
+/** @throws VaultError VAULT_INVALID_ARGUMENT for an option that the schema lacks */
 export function checkOptions(
   where: string,
   options: unknown,
   schema: object,
 ): void {
-  if (options === undefined) {
-    return;
+  if (options !== undefined) {
+    checkKeys(where, options, "option", Object.keys(schema));
   }
-  const known = (): string => Object.keys(schema).join(", ");
-  if (
-    typeof options !== "object" ||
-    options === null ||
-    Array.isArray(options)
-  ) {
+}
+
+/**
+ * Refuses a misspelt key, which would be ignored.
+ *
+ * @param where Names the function in errors.
+ * @throws VaultError VAULT_INVALID_ARGUMENT
+ */
+export function checkKeys(
+  where: string,
+  given: unknown,
+  noun: "argument" | "option",
+  names: readonly string[],
+): Readonly<Record<string, unknown>> {
+  const known = `the ${noun}s are ${names.join(", ")}`;
+  if (typeof given !== "object" || given === null || Array.isArray(given)) {
     throw invalidArgument(
       where,
-      `an object with options is needed, got ${describeInput(options)}; the options are ${known()}`,
+      `an object with ${noun}s is needed, got ${describeInput(given)}; ${known}`,
     );
   }
-  for (const name of Object.keys(options)) {
-    if (!Object.hasOwn(schema, name)) {
-      throw invalidArgument(
-        where,
-        `${describeInput(name)} is not an option; the options are ${known()}`,
-      );
-    }
+  const other = Object.keys(given).find((key) => !names.includes(key));
+  if (other !== undefined) {
+    throw invalidArgument(
+      where,
+      `${describeInput(other)} is not an ${noun}; ${known}`,
+    );
   }
+  return asRecord(given);
 }

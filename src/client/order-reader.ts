@@ -21,8 +21,7 @@ import {
   entryAnswer,
 } from "./lens/lens.js";
 import type { LensAnswer, LensEntry } from "./lens/lens.js";
-import { requestAtBlock } from "./missing-state.js";
-import { readCall } from "./reader.js";
+import { readCall, requestAtBlock } from "./reader.js";
 import type { Context } from "./reader.js";
 import { viewOf } from "./words.js";
 
@@ -306,7 +305,7 @@ export class OrderReader {
       return await this.readAlone(orderID);
     }
     const { target } = this;
-    const { block, errorAbisOf, rpc } = this.context;
+    const { block, rpc } = this.context;
     const given = entryAnswer(answer, entry);
     const decoded =
       "data" in given
@@ -321,7 +320,7 @@ export class OrderReader {
         target,
         network: rpc.network,
         block,
-        answer: await explainAnswer(given, errorAbisOf, rpc.hide),
+        answer: await explainAnswer(given, this.context),
         lacksCode: !entry.hasCode,
       },
       decoded?.problem,

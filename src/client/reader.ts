@@ -1,9 +1,13 @@
 import type { InterfaceAbi } from "ethers";
 
+import { fallbackTo, hasErrorCode, vaultError } from "../errors.js";
 import type { ContractRole } from "../protocol/index.js";
 import { hasCode } from "../rpc/accounts.js";
+import { toBlockId } from "../rpc/block-id.js";
 import type { BlockId } from "../rpc/block-id.js";
+import { getBlock } from "../rpc/blocks.js";
 import { callContract } from "../rpc/calls.js";
+import { isRefusal } from "../rpc/errors.js";
 import type { RequestOptions, RpcClient } from "../rpc/rpc-client.js";
 import type { LocatedAddress } from "./addresses.js";
 import { decodeOrThrow } from "./codec.js";
@@ -11,7 +15,6 @@ import type { EncodedCall } from "./codec.js";
 import { explainAnswer } from "./error-abis.js";
 import type { ErrorAbisOf } from "./error-abis.js";
 import type { AccountLike, AddressLike, BlockTag } from "./inputs.js";
-import { requestAtBlock } from "./missing-state.js";
 import { option } from "./options.js";
 import type { OptionsOf } from "./options.js";
 
@@ -99,10 +102,8 @@ export async function readCall(
   call: EncodedCall,
   target: LocatedAddress,
 ): Promise<unknown> {
-  const { rpc, from, block, errorAbisOf } = context;
+  const { rpc, from, block } = context;
   const request = { from, to: target.address, data: call.data };
-  // If the node refuses a past block, its header and the newest block show why:
-  // VAULT_BLOCK_NOT_FOUND, VAULT_ARCHIVE_NODE_NEEDED or the refusal itself.
   const answer = await requestAtBlock(
     rpc,
     block,
@@ -114,8 +115,50 @@ export async function readCall(
     target,
     network: rpc.network,
     block,
-    answer: await explainAnswer(answer, errorAbisOf, rpc.hide),
+    answer: await explainAnswer(answer, context),
     // A call to an account without code succeeds with empty data.
     lacksCode: isEmpty && !(await hasCode(rpc, target.address, block)),
   });
+}
+
+/**
+ * Makes a request at a block. If the node refuses it, finds out if the block's state is
+ * missing: a node without an archive has the block, answers the same request at the
+ * newest block, but has no older state. Nodes have no common words for this.
+ *
+ * @throws VaultError VAULT_ARCHIVE_NODE_NEEDED, VAULT_BLOCK_NOT_FOUND, else the error of
+ * the request
+ */
+export async function requestAtBlock<Answer>(
+  rpc: RpcClient,
+  block: BlockId,
+  request: (block: BlockId) => Promise<Answer>,
+): Promise<Answer> {
+  try {
+    return await request(block);
+  } catch (refusal) {
+    // VAULT_BLOCK_NOT_FOUND is no refusal: it is thrown.
+    const orRefused = fallbackTo(undefined, isRefusal);
+    const isFixed =
+      block === "earliest" || !Number.isNaN(Number(toBlockId(block)));
+    const header =
+      isFixed && hasErrorCode(refusal, "VAULT_RPC_ERROR")
+        ? await getBlock(rpc, block).catch(orRefused)
+        : undefined;
+    if (
+      header === undefined ||
+      (await request("latest").then(() => true, orRefused)) !== true
+    ) {
+      throw refusal;
+    }
+    // The first refusal may have had another cause, which has passed.
+    return await request(block).catch((again: unknown) => {
+      if (!hasErrorCode(again, "VAULT_RPC_ERROR")) {
+        throw again;
+      }
+      const problem = String(again.details["problem"]);
+      const details = { network: rpc.network, block: header.number, problem };
+      throw vaultError("VAULT_ARCHIVE_NODE_NEEDED", details, again);
+    });
+  }
 }

@@ -18,11 +18,9 @@ export type {
   VaultSnapshot,
 } from "./snapshot.js";
 export type { FailedReading } from "./failed-reading.js";
-export type {
-  VaultAddresses,
-  VaultContracts,
-  VaultReads,
-} from "./vault-client.js";
+export type { VaultContracts } from "./contracts.js";
+export type { VaultReads } from "./reads.js";
+export type { VaultAddresses } from "./vault-client.js";
 export type { ReadOptions, VaultClientOptions } from "./reader.js";
 export type { ScanOptions, ScanProgress } from "./reader.js";
 export type {

@@ -1,24 +1,16 @@
 import { inspect } from "node:util";
 
-import { BrowserProvider, Contract, ZeroAddress } from "ethers";
+import { BrowserProvider, ZeroAddress } from "ethers";
 import type { ContractRunner } from "ethers";
 
 import { GIVEN_PROVIDER, fallbackTo } from "../errors.js";
 import { contractRoleNames, contractRoles } from "../protocol/index.js";
 import type {
   Address,
-  CalMarginsParameters,
   ContractRole,
-  ContractType,
-  ContractTypeName,
-  MarginAmounts,
   OperationArguments,
   OperationResult,
-  PoolAmounts,
-  PoolName,
   ReadOperationName,
-  VaultOrder,
-  VaultRound,
 } from "../protocol/index.js";
 import { toBlockId } from "../rpc/block-id.js";
 import type { PinnedBlock } from "../rpc/block-id.js";
@@ -27,8 +19,6 @@ import type { BlockInfo } from "../rpc/blocks.js";
 import { getChainId } from "../rpc/chain.js";
 import { requireProvider } from "../rpc/eip1193.js";
 import type { Eip1193Provider } from "../rpc/eip1193.js";
-import { requireSameBranch } from "../rpc/pinned-block.js";
-import type { RevertReason } from "../rpc/revert-reason.js";
 import { DEFAULT_TIMEOUT_MS, RpcClient } from "../rpc/rpc-client.js";
 import { firstOf, fixedAddresses, requireAddress } from "./addresses.js";
 import type {
@@ -36,8 +26,10 @@ import type {
   ContractAddresses,
   LocatedAddress,
 } from "./addresses.js";
-import { contractFactories, encodeCall } from "./codec.js";
-import { errorAbisIn, explainReason } from "./error-abis.js";
+import { encodeCall } from "./codec.js";
+import { createContracts } from "./contracts.js";
+import type { VaultContracts } from "./contracts.js";
+import { errorAbisIn } from "./error-abis.js";
 import type { ErrorAbisOf } from "./error-abis.js";
 import { isNotConfigured } from "./failed-reading.js";
 import {
@@ -53,6 +45,7 @@ import { readOrders } from "./orders.js";
 import type { OrdersOptions } from "./orders.js";
 import { LOOK_UP, clientOptions, readCall, readOptions } from "./reader.js";
 import type { Context, ReadOptions, VaultClientOptions } from "./reader.js";
+import { ReadMethods } from "./reads.js";
 import { readRounds } from "./rounds.js";
 import type { PastRound, RoundsOptions } from "./rounds.js";
 import { snapshotOptions, takePinnedSnapshot } from "./snapshot.js";
@@ -62,26 +55,8 @@ import type {
   VaultSnapshot,
 } from "./snapshot.js";
 
-/** The parts of a vault that a copy of it may have of its own. */
-interface VaultParts {
-  readonly locate?: AddressResolver;
-  readonly rpc?: RpcClient;
-  /** Sender of reads that name none. */
-  readonly from?: string;
-  readonly pin?: PinnedBlock;
-}
-
-export type VaultContracts = {
-  readonly [Role in ContractRole]: ReturnType<
-    (typeof contractFactories)[(typeof contractRoles)[Role]["abi"]]["connect"]
-  >;
-};
-
 /** Addresses by role, of the contracts that have one. */
 export type VaultAddresses = { readonly [Role in ContractRole]?: Address };
-
-/** The read methods of a client, one for each read operation. */
-export interface VaultReads extends Pick<VaultClient, ReadOperationName> {}
 
 /**
  * Reads the protocol's contracts over an EIP-1193 provider. Values are unscaled: each
@@ -90,19 +65,19 @@ export interface VaultReads extends Pick<VaultClient, ReadOperationName> {}
  * A subclass may add methods that use no `#private` member: the vaults of `at()` inherit
  * them.
  */
-export class VaultClient {
+export class VaultClient extends ReadMethods {
   public readonly provider: Eip1193Provider;
   /** The network's name in error texts. */
   public readonly networkName: string;
   /** @internal */
   public readonly rpc: RpcClient;
+  /** @internal */
+  public readonly errorAbisOf: ErrorAbisOf;
   protected readonly locate: AddressResolver;
   /** Sender of reads that name none. Default: `defaultFrom()`. */
   protected readonly from: string | undefined;
   /** The block whose reads are all of one branch of the chain. */
   protected readonly pin?: PinnedBlock;
-  /** @internal */
-  protected readonly errorAbisOf: ErrorAbisOf;
   private madeContracts: VaultContracts | undefined;
 
   /**
@@ -114,6 +89,7 @@ export class VaultClient {
     contracts: ContractAddresses | AddressResolver,
     options: VaultClientOptions = {},
   ) {
+    super();
     checkOptions("VaultClient", options, clientOptions);
     this.provider = requireProvider(provider);
     this.networkName = options.networkName ?? GIVEN_PROVIDER;
@@ -136,8 +112,10 @@ export class VaultClient {
    * address is used
    */
   public get contracts(): VaultContracts {
-    this.madeContracts ??= createContracts(this, () => this.runner());
-    return this.madeContracts;
+    return (this.madeContracts ??= createContracts(
+      async (role) => await this.addressOf(role),
+      () => this.runner(),
+    ));
   }
 
   /**
@@ -153,7 +131,15 @@ export class VaultClient {
    * ```
    */
   public get addresses(): Promise<VaultAddresses> {
-    return findAddresses(this);
+    const located = contractRoleNames.map(async (role) => {
+      const found = await this.addressOf(role).catch(
+        fallbackTo(undefined, isNotConfigured),
+      );
+      return found === undefined ? [] : [[role, found.address] as const];
+    });
+    return Promise.all(located).then((found) =>
+      Object.fromEntries(found.flat()),
+    );
   }
 
   /**
@@ -191,23 +177,7 @@ export class VaultClient {
     );
   }
 
-  /**
-   * Reads one operation by its name, as the method of that name does.
-   *
-   * @throws VaultError for invalid arguments and options: VAULT_INVALID_INTEGER,
-   * VAULT_INVALID_ENUM, VAULT_INVALID_ADDRESS, VAULT_INVALID_BLOCK,
-   * VAULT_INVALID_ARGUMENT; for the contract: VAULT_CONTRACT_NOT_CONFIGURED,
-   * VAULT_CONFIG_VARIABLE, VAULT_NO_CODE, VAULT_CALL_REVERTED,
-   * VAULT_RETURN_DATA_MALFORMED; for the block: VAULT_BLOCK_NOT_FOUND,
-   * VAULT_ARCHIVE_NODE_NEEDED; and errors of a request
-   *
-   * @example
-   * ```ts
-   * await vault.read("getFundingFeeRate", ["call"]);
-   * // 25000n
-   * ```
-   */
-  public async read<Name extends ReadOperationName>(
+  public override async read<Name extends ReadOperationName>(
     operation: Name,
     args: OperationArguments<Name>,
     options: ReadOptions = {},
@@ -219,167 +189,6 @@ export class VaultClient {
     const value = await readCall(context, call, target);
     // the decoder follows the table entry that makes the type
     return value as OperationResult<Name>;
-  }
-
-  /**
-   * Reads the funding fee rate for calls or puts
-   * (`IUnderlyingAsset.getFundingFeeRate`).
-   *
-   * @param contractType `"call"`, `"put"` or a number of {@link ContractType}.
-   * @returns The rate as an unscaled integer: real value times 1E8.
-   * @throws VaultError VAULT_INVALID_ENUM before a request is made, and the errors of
-   * {@link VaultClient.read}
-   *
-   * @example
-   * ```ts
-   * await vault.getFundingFeeRate("call");
-   * // 25000n
-   * ```
-   */
-  public async getFundingFeeRate(
-    contractType: ContractType | ContractTypeName,
-    options?: ReadOptions,
-  ): Promise<bigint> {
-    return await this.read("getFundingFeeRate", [contractType], options);
-  }
-
-  /**
-   * Reads the latest round of the vault (`IVaultFactory.getLatestRoundInfo`).
-   *
-   * @returns Ten fields. Prices are real value times 1E18; `APY` times 1E18
-   * (1E18 is 100%); volumes and `minDeposit` times 1E(token precision); times
-   * are Unix seconds; the scale of `settledAmount` is not documented.
-   * @throws VaultError with the codes of {@link VaultClient.read}
-   *
-   * @example
-   * ```ts
-   * const { strikePrice, settled } = await vault.getLatestRoundInfo();
-   * // { strikePrice: 65000000000000000000000n, settled: false }
-   * ```
-   */
-  public async getLatestRoundInfo(options?: ReadOptions): Promise<VaultRound> {
-    return await this.read("getLatestRoundInfo", [], options);
-  }
-
-  /**
-   * Reads one order (`ITrading.getOrderInfo`).
-   *
-   * The protocol does not document the result for an unknown id: the contract may
-   * revert or return zeros.
-   *
-   * @param orderID 0 to 2^256 - 1.
-   * @returns Thirteen fields, unscaled; their scales are not documented. Compare
-   * `state` with `OrderState`, and `contractType` with `ContractType`.
-   * @throws VaultError VAULT_INVALID_INTEGER before a request is made, and the errors
-   * of {@link VaultClient.read}
-   *
-   * @example
-   * ```ts
-   * const { holder, state } = await vault.getOrderInfo(1n);
-   * // { holder: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8', state: 1 }
-   * ```
-   */
-  public async getOrderInfo(
-    orderID: bigint | number,
-    options?: ReadOptions,
-  ): Promise<VaultOrder> {
-    return await this.read("getOrderInfo", [orderID], options);
-  }
-
-  /**
-   * Calculates the margins to pay for the next round (`IVault.calMargins`).
-   *
-   * @param values `maxVolume`: real value times 1E(token precision); `APY`: real
-   * value times 1E18 (1E18 is 100%); `endTime`: Unix seconds.
-   * @returns Both margins, unscaled; their scale is not documented.
-   * @throws VaultError VAULT_INVALID_INTEGER before a request is made, and the errors
-   * of {@link VaultClient.read}
-   *
-   * @example
-   * ```ts
-   * const maxVolume = 1_000_000n * 10n ** 18n;
-   * const APY = 12n * 10n ** 16n;
-   * await vault.calMargins({ maxVolume, APY, endTime: 1_800_000_000n });
-   * // { baseMarginAmount: 52500000000000000000000n, xMarginAmount: 10500000000000000000000n }
-   * ```
-   */
-  public async calMargins(
-    values: CalMarginsParameters,
-    options?: ReadOptions,
-  ): Promise<MarginAmounts> {
-    return await this.read("calMargins", [values], options);
-  }
-
-  /**
-   * Reads the amounts of one liquidity pool (`ILiquidityPool.getLPAmountInfo`).
-   *
-   * @returns `deposit`, `availabe` (the contract spells it so) and `locked`,
-   * unscaled; their scale is not documented.
-   * @throws VaultError VAULT_INVALID_ENUM before a request is made, and the errors of
-   * {@link VaultClient.read}
-   *
-   * @example
-   * ```ts
-   * const { locked } = await vault.getLPAmountInfo("public");
-   * // { locked: 1250000000000000000000000n }
-   * ```
-   */
-  public async getLPAmountInfo(
-    pool: PoolName,
-    options?: ReadOptions,
-  ): Promise<PoolAmounts> {
-    return await this.read("getLPAmountInfo", [pool], options);
-  }
-
-  /**
-   * Reads the vault's volume (`IVault.queryVolume`).
-   *
-   * @returns The volume, unscaled; its scale is not documented.
-   * @throws VaultError with the codes of {@link VaultClient.read}
-   *
-   * @example
-   * ```ts
-   * await vault.queryVolume();
-   * // 420000000000000000000n
-   * ```
-   */
-  public async queryVolume(options?: ReadOptions): Promise<bigint> {
-    return await this.read("queryVolume", [], options);
-  }
-
-  /**
-   * Reads the margins that can be withdrawn (`IVault.queryMarginBalance`).
-   *
-   * @returns Both margins, unscaled; their scale is not documented.
-   * @throws VaultError with the codes of {@link VaultClient.read}
-   *
-   * @example
-   * ```ts
-   * const { xMarginAmount } = await vault.queryMarginBalance();
-   * // { xMarginAmount: 840000000000000000000n }
-   * ```
-   */
-  public async queryMarginBalance(
-    options?: ReadOptions,
-  ): Promise<MarginAmounts> {
-    return await this.read("queryMarginBalance", [], options);
-  }
-
-  /**
-   * Reads the X token margin to pay when issuing a vault
-   * (`IVaultFactory.minSLDMargin`).
-   *
-   * @returns The margin, unscaled; its scale is not documented.
-   * @throws VaultError with the codes of {@link VaultClient.read}
-   *
-   * @example
-   * ```ts
-   * await vault.minXMargin();
-   * // 1000000000000000000000n
-   * ```
-   */
-  public async minXMargin(options?: ReadOptions): Promise<bigint> {
-    return await this.read("minXMargin", [], options);
   }
 
   /**
@@ -474,6 +283,19 @@ export class VaultClient {
     return readRounds(this, options);
   }
 
+  /** Reads number and timestamp (Unix seconds) of a block. */
+  public async block(blockTag: BlockTag = "latest"): Promise<BlockInfo> {
+    const { number, timestamp } = await getBlock(
+      this.rpc,
+      parseBlockTag(blockTag),
+    );
+    return { number, timestamp };
+  }
+
+  public async chainId(): Promise<number> {
+    return await getChainId(this.rpc);
+  }
+
   /** @internal `console.log()` would print every part of the network. */
   public [inspect.custom](): string {
     return `${this.constructor.name} { networkName: ${inspect(this.networkName)} }`;
@@ -491,45 +313,16 @@ export class VaultClient {
   ): this {
     const milliseconds =
       timeout === undefined ? undefined : parseDuration("timeout", timeout);
-    const rpc = this.rpc.withOptions(
-      { timeout: milliseconds, signal, onRetry },
-      standardTimeout,
-    );
+    const given = { timeout: milliseconds, signal, onRetry };
     return this.copy({
-      rpc,
-      ...(from !== undefined && { from: parseAccount(from, "from") }),
+      rpc: this.rpc.withOptions(given, standardTimeout),
+      from: from === undefined ? this.from : parseAccount(from, "from"),
     });
   }
 
   /**
-   * Returns a vault with the methods and the fields of this one, those of a subclass among
-   * them, but for these parts.
-   *
-   * @internal
-   */
-  protected copy(parts: VaultParts): this {
-    // an object of the same class
-    const copied = Object.create(Reflect.getPrototypeOf(this)) as this;
-    return Object.assign(copied, this, { madeContracts: undefined }, parts);
-  }
-
-  /** Reads number and timestamp (Unix seconds) of a block. */
-  public async block(blockTag: BlockTag = "latest"): Promise<BlockInfo> {
-    const { number, timestamp } = await getBlock(
-      this.rpc,
-      parseBlockTag(blockTag),
-    );
-    return { number, timestamp };
-  }
-
-  public async chainId(): Promise<number> {
-    return await getChainId(this.rpc);
-  }
-
-  /**
    * Returns the same vault, whose reads at this block's number are of this branch of the
-   * chain. At the end of a series of reads, {@link VaultClient.requirePin} shows that the
-   * block is still there.
+   * chain. `requireSameBranch()` shows at the end of a series that it still is.
    *
    * @internal
    */
@@ -538,25 +331,31 @@ export class VaultClient {
   }
 
   /**
-   * @throws VaultError VAULT_REORGED if the chain has replaced the block
+   * Returns a vault with the methods and the fields of this one, those of a subclass among
+   * them, but for these parts.
+   *
    * @internal
    */
-  public async requirePin(): Promise<void> {
-    if (this.pin !== undefined) {
-      await requireSameBranch(this.rpc, this.pin);
-    }
+  protected copy(parts: {
+    readonly locate?: AddressResolver;
+    readonly rpc?: RpcClient;
+    readonly from?: string | undefined;
+    readonly pin?: PinnedBlock;
+  }): this {
+    // an object of the same class
+    const copied = Object.create(Reflect.getPrototypeOf(this)) as this;
+    return Object.assign(copied, this, { madeContracts: undefined }, parts);
   }
 
-  /** @internal What reads by this sender at this block need. */
-  public readContext({ from, blockTag = "latest" }: ReadOptions = {}): Context {
-    const { rpc, pin, errorAbisOf } = this;
+  /** @internal What reads at this block need. */
+  public readContext({
+    blockTag = "latest",
+  }: Pick<ReadOptions, "blockTag"> = {}): Context {
+    const { rpc, pin, errorAbisOf, from = this.defaultFrom() } = this;
     const tag = parseBlockTag(blockTag);
     return {
       rpc,
-      from:
-        from === undefined
-          ? (this.from ?? this.defaultFrom())
-          : parseAccount(from, "from"),
+      from,
       block: pin !== undefined && tag === toBlockId(pin) ? pin : tag,
       locate: async (role, operation) => await this.addressOf(role, operation),
       errorAbisOf,
@@ -573,14 +372,8 @@ export class VaultClient {
     options: ReadOptions,
     standardTimeout?: number,
   ): Promise<Context> {
-    const { blockTag } = options;
     const given = await withAddress(options);
-    return this.withOptions(given, standardTimeout).readContext({ blockTag });
-  }
-
-  /** @internal Decodes a custom error whose ABI is known. */
-  public async explain(reason: RevertReason): Promise<RevertReason> {
-    return await explainReason(reason, this.errorAbisOf, this.rpc.hide);
+    return this.withOptions(given, standardTimeout).readContext(options);
   }
 
   /** Sender if neither the vault nor the read has one; a subclass may override it. */
@@ -592,47 +385,4 @@ export class VaultClient {
   protected runner(): ContractRunner {
     return new BrowserProvider(this.provider, "any");
   }
-}
-
-async function findAddresses(vault: VaultClient): Promise<VaultAddresses> {
-  const located = contractRoleNames.map(async (role) => {
-    const found = await vault
-      .addressOf(role)
-      .catch(fallbackTo(undefined, isNotConfigured));
-    return found === undefined ? [] : [[role, found.address] as const];
-  });
-  return Object.fromEntries((await Promise.all(located)).flat());
-}
-
-function createContracts(
-  vault: VaultClient,
-  runner: () => ContractRunner,
-): VaultContracts {
-  const contracts = {};
-  for (const role of contractRoleNames) {
-    let contract: Contract | undefined;
-    Object.defineProperty(contracts, role, {
-      enumerable: true,
-      get: () => (contract ??= createContract(vault, role, runner())),
-    });
-  }
-  // TypeChain's types describe what the generic contract does with this ABI; its own connect() takes no addressable
-  return contracts as VaultContracts;
-}
-
-function createContract(
-  vault: VaultClient,
-  role: ContractRole,
-  runner: ContractRunner,
-): Contract {
-  const { abi } = contractRoles[role];
-  const contract = new Contract(
-    { getAddress: async () => (await vault.addressOf(role)).address },
-    contractFactories[abi].createInterface(),
-    runner,
-  );
-  // ethers requests the address at once. A missing one is an error when the
-  // contract is used, not an unhandled rejection now.
-  contract.getAddress().catch(() => undefined);
-  return contract;
 }

@@ -1,6 +1,6 @@
 import { encodeCall } from "../client/codec.js";
 import { parseAddress } from "../client/inputs.js";
-import { requestAtBlock } from "../client/missing-state.js";
+import { requestAtBlock } from "../client/reader.js";
 import { fallbackTo, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";

@@ -1,7 +1,7 @@
 // What a round, an error of a guard or a refusal means for the status of a settlement.
 
-import { mockHint } from "../client/addresses.js";
-import { wrongAddressHint } from "../client/codec.js";
+import { silentRevertHint } from "../client/codec.js";
+import { explainReason } from "../client/error-abis.js";
 import { vaultError } from "../errors.js";
 import type { VaultError, VaultErrorCode } from "../errors.js";
 import type { VaultHost } from "../host.js";
@@ -138,13 +138,15 @@ export async function explainRefusal(
   if (refused !== undefined) {
     return refused;
   }
-  const { kind, text } = await vault.explain(innerReason(reverted, route));
+  const { kind, text } = await explainReason(
+    innerReason(reverted, route),
+    vault,
+  );
   if (kind !== "none") {
     return { code: "VAULT_CALL_REVERTED", reason: text };
   }
   const { source } = await vault.addressOf("vault");
-  const hint =
-    mockHint({ source }) ?? wrongAddressHint(source, vault.networkName);
+  const hint = silentRevertHint(source, vault.networkName);
   return { code: "VAULT_CALL_REVERTED", reason: `${text}. ${hint}` };
 }
 

@@ -8,6 +8,7 @@ import type { VaultClient } from "../client/vault-client.js";
 import { asRecord, toJsonValue } from "../json.js";
 import { get, set, standaloneQueries } from "../protocol/index.js";
 import type { CalMarginsParameters } from "../protocol/index.js";
+import { requireSameBranch } from "../rpc/pinned-block.js";
 
 const captureOptions = {
   /** Ids of the orders to record. Default: none. */
@@ -108,7 +109,7 @@ export async function capture(
   for await (const { orderID, ...order } of found) {
     recordedOrders[String(orderID)] = record(order);
   }
-  await series.requirePin();
+  await requireSameBranch(vault.rpc, pin);
   return {
     fixture: {
       format: "hardhat-vault/fixture",

@@ -23,7 +23,11 @@ import type { BlockId, PinnedBlock } from "../rpc/block-id.js";
 import { getBlock } from "../rpc/blocks.js";
 import type { BlockInfo } from "../rpc/blocks.js";
 import { callContract, tryCall } from "../rpc/calls.js";
-import { isReorganised, readOnBranch } from "../rpc/pinned-block.js";
+import {
+  isReorganised,
+  readOnBranch,
+  requireSameBranch,
+} from "../rpc/pinned-block.js";
 import { getReceipt } from "../rpc/transactions.js";
 import type { Receipt } from "../rpc/transactions.js";
 import type { Outcome } from "../sending/follow.js";
@@ -207,7 +211,7 @@ async function readAround(
     }
     const newest = await vault.block();
     const after = await vault.getLatestRoundInfo();
-    await vault.pinnedTo(pin).requirePin();
+    await requireSameBranch(vault.rpc, pin);
     return newest.number < number
       ? {}
       : isSameRound(after, intended)

@@ -62,7 +62,7 @@ export async function describe(
     after: after.balances[index]?.amount ?? 0n,
   }));
   const unread = orders - countOrders(before);
-  const hint = mockHint(await vault.addressOf("vault"));
+  const hint = mockHint((await vault.addressOf("vault")).source);
   const notes = [
     failed !== undefined && refusal?.reason.endsWith(hint ?? "") === false
       ? hint

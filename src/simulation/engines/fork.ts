@@ -2,7 +2,7 @@
 
 import { dataSlice, toQuantity } from "ethers";
 
-import { requestAtBlock } from "../../client/missing-state.js";
+import { requestAtBlock } from "../../client/reader.js";
 import { fallbackTo, hasErrorCode } from "../../errors.js";
 import { settlementCall } from "../../guard/call.js";
 import type { VaultHost } from "../../host.js";

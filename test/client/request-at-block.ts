@@ -1,6 +1,6 @@
 import { expect } from "chai";
 
-import { requestAtBlock } from "../../src/client/missing-state.js";
+import { requestAtBlock } from "../../src/client/reader.js";
 import type { VaultErrorCode } from "../../src/errors.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { speedUpTime } from "../helpers/deadlines.js";
