@@ -5,8 +5,8 @@ import type { Stopped } from "../guard/outcome.js";
 import type { Hex } from "../protocol/index.js";
 import { pause, unlessAborted } from "../rpc/signals.js";
 import type { Receipt } from "../rpc/transactions.js";
-import { Lookout } from "./look.js";
-import type { Mined, RoundSeen, Seen, Sought } from "./look.js";
+import { look } from "./look.js";
+import type { Mined, Seen, Sought } from "./look.js";
 import type { RequestedReplacement, SignedReplacement } from "./replace.js";
 import { describeProblem, newestOf, send } from "./transaction.js";
 import type {
@@ -122,7 +122,7 @@ type Decision = Outcome | RequestedReplacement | "look" | "send";
 /** Looks between two sends of the same bytes, or two tries to replace them. */
 const LOOKS_BETWEEN_TRIES = 2;
 /** Looks after which a transaction without signed bytes counts as lost. */
-const LOOKS_UNTIL_LOST = 5;
+const LOOKS_UNTIL_LOST = 7;
 const NOT_IN_TIME = "the node did not answer in time";
 const OF_ANOTHER =
   "another process goes on with this settlement, or has finished it";
@@ -130,51 +130,29 @@ const OF_ANOTHER =
 /**
  * Follows transactions from the moment at which the journal has them: it looks at the
  * chain, decides, and acts, until the chain has decided or the time is over. After a failure
- * it looks; it signs nothing again. By the newest look:
- *
- * - mined, with enough confirmations: the end.
- * - another transaction used the nonce, with enough confirmations: the end.
- * - the time is over: the end; stopped if nothing has left, else open, to be resumed.
- * - a person declined a replacement: open.
- * - pending, a replacement due: replace.
- * - pending an older one of ours, the newest not accepted: send.
- * - absent, the round closed, the nonce free: stopped if nothing was sent, open if it was
- *   sent here, else released: the next transaction has the same nonce.
- * - absent, the round open: send every second look; without signed bytes never twice, and
- *   lost after five.
- * - absent, the round unread; pending; not deep yet; unread: look.
+ * it looks; it signs nothing again. All decisions are in `#decide`.
  */
 export class Following {
   public transactions: SentTransactions;
-  /** Every hash that they had, oldest first. */
-  public hashes: readonly Hex[];
-  readonly #lookout: Lookout;
-  /** By the newest look that had an answer. */
+  /** What the newest look that had an answer showed. */
   #known: Seen | undefined;
-  /** True once a look found one of them, or another with their nonce. */
-  #wasSeen = false;
-  /** Of this process; the bytes are the same each time. */
-  #sends = 0;
+  /** True once one of them may have left this process, or another one. */
+  #mayHaveLeft: boolean;
+  /** True once this process sent one of them. */
+  #hasSent = false;
   /** To the newest transaction; undefined if it was not sent here. */
   #answer: SendAnswer | undefined;
-  /** Looks since the last try to send or to replace. */
-  #looks = Infinity;
-  /** Looks in a row that found nothing, since the last send. */
-  #absent = 0;
+  /** Looks in a row that showed the same, since the last try to send or to replace. */
+  #looks = LOOKS_BETWEEN_TRIES;
   /** Unix milliseconds of the last try to replace. */
   #replacedAt = 0;
-  /** Until it is made, or forbidden. */
-  #requested: RequestedReplacement | undefined;
-  /** Why the last replacement was not made. */
+  /** Why the last try to replace failed. */
   #notReplaced: string | undefined;
-  #isDeclined = false;
   readonly #troubles = new Set<string>();
 
   constructor(private readonly job: Job) {
     this.transactions = job.transactions;
-    this.hashes = job.transactions.flatMap(({ hash }) => hash ?? []);
-    this.#lookout = new Lookout(job);
-    this.#requested = job.replacing?.requested;
+    this.#mayHaveLeft = job.isResumed;
   }
 
   /** Never throws. Called again, it looks again: a re-org may have moved the end. */
@@ -187,25 +165,17 @@ export class Following {
   }
 
   async #toEnd(): Promise<Outcome> {
-    const { limit, pollingIntervalMs, firstCheckAfterMs, isResumed, record } =
-      this.job;
+    const { limit, isResumed, pollingIntervalMs } = this.job;
     const isNew = this.#known === undefined;
     let decision: Decision = isNew && !isResumed ? "send" : "look";
     let wait = isNew ? 0 : pollingIntervalMs;
     while (typeof decision === "string") {
-      if (decision === "look") {
-        await pause(wait, limit.signal);
-      } else {
-        // A process that took the journal over reads it again before its first send.
-        const takesOver = decision === "send" && isResumed && this.#sends === 0;
-        if (takesOver && (await record?.(this.transactions)) === false) {
-          return this.#undecided(`It is not sent: ${OF_ANOTHER}.`);
-        }
-        await (decision === "send" ? this.#send() : this.#replace(decision));
-        await pause(firstCheckAfterMs, limit.signal);
+      const end = await this.#act(decision, wait);
+      if (end !== undefined) {
+        return end;
       }
       wait = pollingIntervalMs;
-      const looking = this.#lookout.look(this.transactions);
+      const looking = look(this.job, this.transactions, this.#known);
       // If the time ends meanwhile, the look before is all that is known.
       const seen = (await unlessAborted(looking, limit.signal)) ??
         this.#known ?? { kind: "unread", text: NOT_IN_TIME };
@@ -219,131 +189,86 @@ export class Following {
     return newestOf(this);
   }
 
-  /** True if this process made it and has not sent it yet, and no look found it. */
-  get #isUnsent(): boolean {
-    return !this.job.isResumed && this.#sends === 0 && !this.#wasSeen;
-  }
-
+  /** The whole table of what a look leads to. */
   #decide(seen: Seen): Decision {
-    const { confirmations, limit, isResumed, replacing } = this.job;
-    const { hash, from, nonce, kind, raw } = this.#newest;
+    const { confirmations, limit, replacing, record, isResumed } = this.job;
+    const { kind, hash, raw } = this.#newest;
+    const answer = this.#answer;
+    const isUnsent = !this.#mayHaveLeft && answer === undefined;
+    const mayTry = this.#looks >= LOOKS_BETWEEN_TRIES;
+    // It is mined for good.
     if (seen.kind === "mined" && seen.depth >= confirmations) {
       return seen;
     }
+    // Another one is, with its nonce.
     if (seen.kind === "replaced" && seen.depth >= confirmations) {
-      if (seen.isPruned === true) {
-        const reason = `Nonce ${nonce} of ${from} is used, and the node has pruned the blocks' state: by which transaction could not be seen. No transaction with it can be mined any more.`;
-        return { ...this.#undecided(reason), kind: "dropped" };
-      }
-      const user =
-        seen.by === undefined
-          ? `no transaction of ${from} has its nonce ${nonce}, which is used (an EIP-7702 authorization uses one, too)`
-          : `transaction ${seen.by} of ${from} used its nonce ${nonce}`;
-      const reason = `It was replaced: ${user}, so it can never be mined.`;
+      const reason = `It was replaced: ${seen.text}, so it can never be mined.`;
       return { ...this.#undecided(reason), kind: "dropped" };
     }
     if (limit.isOver) {
-      return this.#isUnsent ? this.#neverSent(seen) : this.#timeIsOver(seen);
-    }
-    if (this.#isDeclined) {
-      return this.#undecided(`It is not mined yet, and ${this.#notReplaced}`);
+      return isUnsent ? this.#neverSent(seen) : this.#timeIsOver(seen);
     }
     if (seen.kind !== "pending" && seen.kind !== "absent") {
       return "look";
     }
-    const mayTry = this.#looks >= LOOKS_BETWEEN_TRIES;
-    if (this.#requested === "cancel" && kind === "settlement") {
+    // A person cancels it, whatever the round is.
+    if (replacing?.requested === "cancel" && kind === "settlement") {
       return mayTry ? "cancel" : "look";
     }
-    const end = seen.kind === "absent" ? this.#endOf(seen.round) : undefined;
-    if (end !== undefined) {
-      return end;
-    }
-    if (seen.kind === "absent" && seen.round.kind !== "open") {
-      return "look";
+    if (seen.kind === "absent") {
+      // It did not leave this process.
+      if (answer?.kind === "failed" && !this.#mayHaveLeft) {
+        return refusedBy(answer.error);
+      }
+      // No journal keeps it for another try.
+      if (answer?.kind === "refused" && record === undefined) {
+        const what = hash ?? "the transaction";
+        return this.#undecided(`The node refused ${what}: ${answer.problem}`);
+      }
+      if (seen.error !== undefined) {
+        return isUnsent && isLasting(seen.error)
+          ? refusedBy(seen.error)
+          : "look";
+      }
+      if (seen.obstacle !== undefined) {
+        return isUnsent ? seen.obstacle : this.#roundIsClosed(seen.obstacle);
+      }
+      // Nobody can send it again.
+      const isLost = isResumed || answer?.kind === "refused";
+      if (raw === undefined && isLost && this.#looks >= LOOKS_UNTIL_LOST) {
+        return this.#lost();
+      }
     }
     if (mayTry && this.#isBumpDue()) {
       return "bump";
     }
-    // A person may have to approve each send, and a node that signs may choose another nonce.
     const mayBeSent =
       seen.kind === "absent"
-        ? raw !== undefined || (this.#sends === 0 && !isResumed)
-        : this.#answer?.kind !== "accepted" &&
+        ? // A person may have to approve each send, and a node that signs may choose another
+          // nonce: without signed bytes, it is sent once.
+          raw !== undefined || isUnsent
+        : // An earlier one waits, and the node did not accept the newest.
           this.transactions.length > 1 &&
-          seen.hash !== hash;
-    // Also if it cannot be cancelled.
-    const isUnwanted =
-      replacing?.requested === "cancel" && kind === "settlement";
-    const isDue = mayTry || this.#sends === 0;
-    return isDue && mayBeSent && !isUnwanted ? "send" : "look";
-  }
-
-  /** The end of what the node does not have, unless a later look may find more. */
-  #endOf(round: RoundSeen): Outcome | undefined {
-    const { isResumed, record } = this.job;
-    const { hash, from, nonce, raw } = this.#newest;
-    const answer = this.#answer;
-    const isFirst = this.#sends === 1 && !isResumed && !this.#wasSeen;
-    if (answer?.kind === "failed" && isFirst) {
-      return refusedBy(answer.error);
-    }
-    const problem = answer?.kind === "refused" ? answer.problem : undefined;
-    if (problem !== undefined && record === undefined) {
-      return this.#undecided(
-        `The node refused ${hash ?? "the transaction"}: ${problem}`,
-      );
-    }
-    if (round.kind === "unread") {
-      const { error } = round;
-      // The same question may have an answer the next time.
-      const mayBeRead =
-        !VaultError.isVaultError(error) ||
-        hasErrorCode(error, "VAULT_RPC_TIMEOUT", "VAULT_NETWORK_UNREACHABLE");
-      return mayBeRead || !this.#isUnsent ? undefined : refusedBy(error);
-    }
-    if (round.kind === "closed") {
-      const { why, isNonceFree } = round;
-      // The node that was asked may be behind, or the round may end soon.
-      const mayOpen = why.isEarly === true && this.#sends > 0;
-      if (!isNonceFree || mayOpen || this.#isUnsent) {
-        return isNonceFree && !mayOpen ? why : undefined;
-      }
-      const reason = `${why.reason} The node does not have the transaction that was sent before, and it is not sent again.`;
-      return this.#sends > 0
-        ? this.#undecided(reason)
-        : {
-            ...why,
-            kind: "dropped",
-            hash,
-            reason: `${reason} Should another node still have it, the next transaction of ${from}, with the same nonce ${nonce}, takes its place.`,
-          };
-    }
-    const mayBeLate = problem === undefined && !isResumed;
-    if (raw !== undefined || mayBeLate || this.#absent < LOOKS_UNTIL_LOST) {
-      return undefined;
-    }
-    const { code, message } =
-      problem === undefined
-        ? vaultError("VAULT_SETTLEMENT_LOST", { from, nonce })
-        : {
-            code: "VAULT_RPC_ERROR" as const,
-            message: `The node does not have the transaction, and answered it with an error: ${problem}`,
-          };
-    return { kind: "dropped", status: "refused", code, reason: message, hash };
+          seen.hash !== hash &&
+          answer?.kind !== "accepted";
+    return mayTry && mayBeSent ? "send" : "look";
   }
 
   #isBumpDue(): boolean {
-    const { timeBeforeBumpingFees, maxFeeBumps = 0 } = this.job.replacing ?? {};
+    const { job, transactions } = this;
+    const { requested, timeBeforeBumpingFees, maxFeeBumps } =
+      job.replacing ?? {};
     const { raw, preparedAt } = this.#newest;
+    if (requested === "bump") {
+      return transactions.length === job.transactions.length;
+    }
     return (
-      this.#requested === "bump" ||
-      (timeBeforeBumpingFees !== undefined &&
-        raw !== undefined &&
-        this.transactions.length - 1 < maxFeeBumps &&
-        // One that failed is tried again after as long: a person may have to sign it.
-        Date.now() - Math.max(this.#replacedAt, preparedAt) >=
-          timeBeforeBumpingFees)
+      timeBeforeBumpingFees !== undefined &&
+      raw !== undefined &&
+      transactions.length - 1 < (maxFeeBumps ?? 0) &&
+      // One that failed is tried again after as long: a person may have to sign it.
+      Date.now() - Math.max(this.#replacedAt, preparedAt) >=
+        timeBeforeBumpingFees
     );
   }
 
@@ -352,12 +277,34 @@ export class Following {
     return { kind: "undecided", status: "unconfirmed", reason, hash } as const;
   }
 
+  /** The node has none of the transactions, which may have left, and the round is not to be settled. */
+  #roundIsClosed(obstacle: Stopped): Decision {
+    const { hash, from, nonce } = this.#newest;
+    const reason = `${obstacle.reason} The node does not have the transaction that was sent before, and it is not sent again.`;
+    if (this.#hasSent) {
+      // It may be on its way. A node that is behind may show a round that has not ended.
+      return obstacle.isEarly === true ? "look" : this.#undecided(reason);
+    }
+    // What another process sent has had its time.
+    const next = `Should another node still have it, the next transaction of ${from}, with the same nonce ${nonce}, takes its place.`;
+    return { ...obstacle, kind: "dropped", hash, reason: `${reason} ${next}` };
+  }
+
+  #lost(): Outcome {
+    const { hash, from, nonce } = this.#newest;
+    const { code, message: reason } =
+      this.#answer?.kind === "refused"
+        ? {
+            code: "VAULT_RPC_ERROR" as const,
+            message: `The node does not have the transaction, and answered it with an error: ${this.#answer.problem}`,
+          }
+        : vaultError("VAULT_SETTLEMENT_LOST", { from, nonce });
+    return { kind: "dropped", status: "refused", code, reason, hash };
+  }
+
   #neverSent(seen: Seen): Stopped {
     const { network } = this.job.rpc;
-    const error =
-      seen.kind === "absent" && seen.round.kind === "unread"
-        ? seen.round.error
-        : undefined;
+    const error = seen.kind === "absent" ? seen.error : undefined;
     const { code, shortMessage } = VaultError.isVaultError(error)
       ? error
       : vaultError("VAULT_RPC_TIMEOUT", { network, method: "eth_call" });
@@ -366,12 +313,21 @@ export class Following {
   }
 
   #timeIsOver(seen: Seen): Outcome {
+    const { confirmations } = this.job;
     const { hash, from, nonce } = this.#newest;
-    const what = hash === undefined ? "the transaction" : `transaction ${hash}`;
-    const more = seen.kind === "absent" ? this.#whyAbsent(seen.round) : "";
-    const problems = [`${seen.text}${more}`, this.#notReplaced ?? []]
-      .flat()
+    const answer = this.#answer;
+    const problems = [
+      "depth" in seen
+        ? `${seen.text}, with ${seen.depth} of ${confirmations} confirmations`
+        : seen.text,
+      seen.kind === "absent" && answer !== undefined && "problem" in answer
+        ? `sending it failed: ${answer.problem}`
+        : undefined,
+      this.#notReplaced,
+    ]
+      .filter((problem) => problem !== undefined)
       .map((problem) => problem.replace(/\.$/u, ""));
+    const what = hash === undefined ? "the transaction" : `transaction ${hash}`;
     const reason = `The time is over for ${what} of ${from} with nonce ${nonce}: ${problems.join("; ")}.`;
     return {
       ...this.#undecided(reason),
@@ -381,30 +337,35 @@ export class Following {
     };
   }
 
-  #whyAbsent(round: RoundSeen): string {
-    switch (round.kind) {
-      case "unread":
-        return `, and it could not be sent again: ${describeProblem(round.error)}`;
-      case "closed":
-        return round.why.isEarly === true
-          ? `, and it is not sent again: ${round.why.reason}`
-          : ", though it may be what settled the round";
-      case "open":
-        return this.#answer === undefined || this.#answer.kind === "accepted"
-          ? ""
-          : `, and sending it failed: ${this.#answer.problem}`;
+  /** @returns The end, if it must not go on. */
+  async #act(
+    decision: RequestedReplacement | "look" | "send",
+    wait: number,
+  ): Promise<Outcome | undefined> {
+    const { limit, firstCheckAfterMs } = this.job;
+    if (decision === "look") {
+      await pause(wait, limit.signal);
+      return undefined;
     }
+    this.#looks = 0;
+    const end =
+      decision === "send" ? await this.#send() : await this.#replace(decision);
+    await pause(end === undefined ? firstCheckAfterMs : 0, limit.signal);
+    return end;
   }
 
   /** Sends the newest transaction; a settlement only if its round is open just before. */
-  async #send(): Promise<void> {
-    const { emit, limit, rpc } = this.job;
+  async #send(): Promise<Outcome | undefined> {
+    const { emit, limit, rpc, record } = this.job;
     const { hash = null, nonce, kind } = this.#newest;
-    this.#looks = 0;
-    if (kind === "settlement" && (await this.#readRound()).kind !== "open") {
-      return;
+    // Another process may have taken the journal over before the first send.
+    if (!this.#hasSent && (await record?.(this.transactions)) === false) {
+      return this.#undecided(`It is not sent: ${OF_ANOTHER}.`);
     }
-    if (this.#sends === 0) {
+    if (kind === "settlement" && (await this.#findObstacle()) !== undefined) {
+      return undefined;
+    }
+    if (!this.#hasSent) {
       emit({ type: "sending", hash, nonce });
     }
     const sending = send(rpc, this.#newest);
@@ -413,8 +374,8 @@ export class Following {
       problem: "no answer in time",
     };
     this.#answer = answer;
-    this.#sends += 1;
-    this.#absent = 0;
+    this.#hasSent = true;
+    this.#mayHaveLeft ||= answer.kind !== "failed";
     if (answer.kind === "accepted") {
       await this.#note(answer.hash);
     } else {
@@ -425,119 +386,108 @@ export class Following {
       }[answer.kind];
       this.#warn(`${what} (${answer.problem}); looking for the transaction`);
     }
+    return undefined;
   }
 
-  /** What cannot be read in time is unread. */
-  async #readRound(): Promise<RoundSeen> {
-    const { limit } = this.job;
-    const reading = this.#lookout.readRound();
-    const read = await unlessAborted(reading, limit.signal);
-    if (read === undefined || limit.isOver) {
-      this.#warn(NOT_IN_TIME);
-      return { kind: "unread", error: undefined };
-    }
-    if (read.kind === "unread") {
-      this.#warn(describeProblem(read.error));
-    }
-    return read;
+  /** @returns Why the round is not to be settled now, or that it cannot be read. */
+  async #findObstacle(): Promise<string | undefined> {
+    const { checkRound, limit } = this.job;
+    const reading = checkRound().then((why) => why?.reason, describeProblem);
+    const obstacle = await unlessAborted(reading, limit.signal);
+    return limit.isOver ? NOT_IN_TIME : obstacle;
   }
 
   /** Signs a replacement, writes it to the journal, and only then sends it. */
-  async #replace(kind: RequestedReplacement): Promise<void> {
-    this.#looks = 0;
-    // No higher fee is signed for a round that is over, or that cannot be read.
-    const round: RoundSeen =
-      kind === "bump" && this.#newest.kind === "settlement"
-        ? await this.#readRound()
-        : { kind: "open" };
-    if (round.kind === "unread") {
-      return;
-    }
-    const problem =
-      round.kind === "closed"
-        ? round.why.reason
-        : await this.#makeReplacement(kind).catch(describeProblem);
-    this.#replacedAt = Date.now();
-    if (problem === undefined) {
-      this.#notReplaced = undefined;
-      this.#answer = undefined;
-      await this.#send();
-      return;
-    }
+  async #replace(kind: RequestedReplacement): Promise<Outcome | undefined> {
+    const { requested } = this.job.replacing ?? {};
     const what =
       kind === "bump"
         ? "the transaction is not replaced at a higher fee"
         : "the transaction is not cancelled";
-    this.#notReplaced = `${what}: ${problem}`;
+    const failed = await this.#makeReplacement(kind).catch(
+      (error: unknown) => ({
+        problem: describeProblem(error),
+        mayBeTriedAgain: true,
+      }),
+    );
+    if (failed === undefined) {
+      this.#notReplaced = undefined;
+      this.#answer = undefined;
+      return await this.#send();
+    }
+    this.#notReplaced = `${what}: ${failed.problem}`;
     this.#warn(this.#notReplaced);
+    // A person is not asked twice.
+    return requested === undefined || failed.mayBeTriedAgain
+      ? undefined
+      : this.#undecided(`It is not mined yet, and ${this.#notReplaced}`);
   }
 
   /** @returns Why there is none. */
-  async #makeReplacement(
-    kind: RequestedReplacement,
-  ): Promise<string | undefined> {
+  async #makeReplacement(kind: RequestedReplacement) {
     const { replacing, record, emit, limit } = this.job;
-    const signing = replacing?.sign(this.#newest, kind);
+    // No higher fee is signed for a round that is over, or that cannot be read.
+    const obstacle =
+      kind === "bump" && this.#newest.kind === "settlement"
+        ? await this.#findObstacle()
+        : undefined;
+    if (obstacle !== undefined) {
+      return { problem: obstacle, mayBeTriedAgain: true };
+    }
+    const signing = replacing?.sign(this.#newest, kind).finally(() => {
+      this.#replacedAt = Date.now();
+    });
     const signed = await unlessAborted(Promise.resolve(signing), limit.signal);
     if (signed === undefined || limit.isOver) {
-      return NOT_IN_TIME;
+      return { problem: NOT_IN_TIME, mayBeTriedAgain: true };
     }
     if ("problem" in signed) {
-      this.#requested = undefined;
-      this.#isDeclined = signed.isDeclined;
-      return signed.problem;
+      return { problem: signed.problem, mayBeTriedAgain: false };
     }
     const all: SentTransactions = [...this.transactions, signed];
     if ((await record?.(all)) === false) {
-      return OF_ANOTHER;
+      return { problem: OF_ANOTHER, mayBeTriedAgain: false };
     }
-    this.#requested = undefined;
     this.transactions = all;
-    this.hashes = [...this.hashes, signed.hash];
     const { hash, nonce } = signed;
     emit({ type: "replacing", kind: signed.kind, hash, nonce });
     return undefined;
   }
 
-  /** Keeps a hash that the journal lacks: a wallet may change it. */
+  /** Keeps a hash that the journal lacks. */
   async #note(hash: Hex | undefined): Promise<void> {
-    if (hash === undefined || this.hashes.includes(hash)) {
+    const { transactions, job } = this;
+    if (hash === undefined || transactions.some((one) => one.hash === hash)) {
       return;
     }
     if (this.#newest.hash !== undefined) {
+      // A wallet raised its fees, or another process.
       this.#warn(
         `the transaction was replaced by ${hash}, which makes the same settlement`,
       );
+      return;
     }
-    this.hashes = [...this.hashes, hash];
-    this.job.emit({ type: "hash", hash });
-    if (this.#newest.raw === undefined) {
-      const [first, ...others] = this.transactions;
-      this.transactions = [{ ...first, hash }, ...others];
-      await this.job.record?.(this.transactions).catch((error: unknown) => {
-        this.#warn(describeProblem(error));
-      });
-    }
+    job.emit({ type: "hash", hash });
+    this.transactions = [{ ...this.#newest, hash }];
+    await job.record?.(this.transactions).catch((error: unknown) => {
+      this.#warn(describeProblem(error));
+    });
   }
 
   /** Takes a look in, and tells what is new since the one before. */
   async #take(seen: Seen): Promise<void> {
     const was = this.#known;
-    this.#looks += 1;
     if (seen.kind === "unread") {
       // A look that failed changes nothing.
       this.#warn(seen.text);
       return;
     }
+    const isSame = was === undefined || was.kind === seen.kind;
+    this.#looks = isSame ? this.#looks + 1 : 1;
     this.#known = seen;
-    if (seen.kind === "absent") {
-      this.#absent += 1;
-      if (seen.round.kind === "unread") {
-        this.#warn(describeProblem(seen.round.error));
-      }
-    } else {
-      this.#absent = 0;
-      this.#wasSeen = true;
+    this.#mayHaveLeft ||= seen.kind !== "absent";
+    if (seen.kind === "absent" && seen.error !== undefined) {
+      this.#warn(describeProblem(seen.error));
     }
     if ("hash" in seen) {
       await this.#note(seen.hash);
@@ -590,4 +540,12 @@ export class Following {
       this.job.emit({ type: "trouble", message });
     }
   }
+}
+
+/** True if another try to read would fail, too. */
+function isLasting(error: unknown): error is VaultError {
+  return (
+    VaultError.isVaultError(error) &&
+    !hasErrorCode(error, "VAULT_RPC_TIMEOUT", "VAULT_NETWORK_UNREACHABLE")
+  );
 }

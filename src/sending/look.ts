@@ -1,5 +1,4 @@
 import { fallbackTo } from "../errors.js";
-import type { VaultError } from "../errors.js";
 import type { Stopped } from "../guard/outcome.js";
 import type { Hex } from "../protocol/index.js";
 import { getNonce } from "../rpc/accounts.js";
@@ -10,7 +9,7 @@ import {
   getTransaction,
   getTransactions,
 } from "../rpc/transactions.js";
-import type { Receipt, SeenTransaction } from "../rpc/transactions.js";
+import type { Receipt } from "../rpc/transactions.js";
 import { describeProblem, newestOf } from "./transaction.js";
 import type { SentTransaction, SentTransactions } from "./transaction.js";
 
@@ -51,194 +50,133 @@ type Looked =
   | (Mined & { readonly depth: number })
   /** In the node's pool; without a hash if only the nonce is used there. */
   | { readonly kind: "pending"; readonly hash?: Hex }
-  /** Another transaction used their nonce, if its block is found. */
-  | {
-      readonly kind: "replaced";
-      readonly by?: Hex;
-      /** True if that block may be one whose state the node has pruned. */
-      readonly isPruned?: boolean;
-      readonly depth: number;
-    }
+  /** Another transaction used their nonce. Its depth is 0 while its block is not found. */
+  | { readonly kind: "replaced"; readonly depth: number }
   /** The node has none of them, and their nonce is free. */
-  | { readonly kind: "absent"; readonly round: RoundSeen }
+  | {
+      readonly kind: "absent";
+      /** The round is settled, another one is the latest, or it has not ended yet. */
+      readonly obstacle?: Stopped;
+      /** Why the round could not be read. */
+      readonly error?: unknown;
+    }
+  /** Nothing is known by this look. */
   | { readonly kind: "unread" };
 
-export type RoundSeen =
-  | { readonly kind: "open" }
-  /** It is settled, another one is the latest, or it has not ended yet. */
-  | {
-      readonly kind: "closed";
-      readonly why: Stopped;
-      /** True if the nonce is unused in a block that has the obstacle. */
-      readonly isNonceFree: boolean;
-    }
-  | { readonly kind: "unread"; readonly error: unknown };
-
-const WAITS = "it waits in the node's pool";
-/** A re-org may move a transaction while the blocks are searched. */
-const COMPLETE_SEARCHES = 2;
 /** Each costs a request for the whole block. */
 const MOST_BLOCKS = 64;
 
-export class Lookout {
-  /** Times in a row that the user of the nonce was searched for in vain. */
-  #searches = 0;
+/**
+ * Looks once, by hash, then by nonce. Never throws: what fails is part of what is seen.
+ *
+ * @param was What the look before showed.
+ */
+export async function look(
+  sought: Sought,
+  transactions: SentTransactions,
+  was: Seen | undefined,
+): Promise<Seen> {
+  const { rpc, confirmations } = sought;
+  const [{ from, nonce }] = transactions;
+  try {
+    const head = confirmations > 1 ? await getBlockNumber(rpc) : 0;
+    const found = await findByHash(rpc, transactions, head);
+    if (found !== undefined) {
+      return found;
+    }
+    // A wallet that raises the fees changes the hash, but not the nonce.
+    if ((await getNonce(rpc, from, "latest")) > nonce) {
+      return await findByNonce(sought, transactions, was);
+    }
+    if ((await getNonce(rpc, from, "pending")) > nonce) {
+      const text = "a transaction with its nonce waits in the node's pool";
+      return { kind: "pending", text };
+    }
+    return await lookAtRound(sought, transactions, head);
+  } catch (error) {
+    return { kind: "unread", text: describeProblem(error) };
+  }
+}
 
-  constructor(private readonly sought: Sought) {}
+const ABSENT = "the node does not have it";
 
-  /** Looks once, by hash, then by nonce. Never throws: what fails is part of what is seen. */
-  public async look(transactions: SentTransactions): Promise<Seen> {
-    const { rpc, confirmations } = this.sought;
-    const [{ from, nonce }] = transactions;
-    try {
-      const head = confirmations > 1 ? await getBlockNumber(rpc) : 0;
-      const known = await this.#findByHash(transactions, head);
-      if (known !== undefined) {
-        return known;
+/** Of transactions that the node does not have. A cancellation needs no round. */
+async function lookAtRound(
+  { rpc, checkRound }: Sought,
+  transactions: SentTransactions,
+  head: number,
+): Promise<Seen> {
+  const { kind, from, nonce } = newestOf({ transactions });
+  let obstacle: Stopped | undefined;
+  let isSure: boolean;
+  try {
+    obstacle = kind === "cancellation" ? undefined : await checkRound();
+    if (obstacle === undefined) {
+      return { kind: "absent", text: ABSENT };
+    }
+    const newest = await getBlockNumber(rpc);
+    // If its nonce is used at that block, this transaction may have settled the round: the
+    // node may not find it by its hash yet.
+    isSure =
+      (await checkRound(newest)) !== undefined &&
+      (await getNonce(rpc, from, newest)) <= nonce;
+  } catch (error) {
+    const text = `${ABSENT}, and it could not be sent again: ${describeProblem(error)}`;
+    return { kind: "absent", error, text };
+  }
+  // Looked for after the round was read: what is not there did not settle it.
+  const late = await findByHash(rpc, transactions, head);
+  const seen: Seen = isSure
+    ? {
+        kind: "absent",
+        obstacle,
+        text: `${ABSENT}, and it is not sent again: ${obstacle.reason}`,
       }
-      // A wallet that raises the fees changes the hash, but not the nonce.
-      if ((await getNonce(rpc, from, "latest")) > nonce) {
-        return await this.#findByNonce(transactions);
-      }
-      if ((await getNonce(rpc, from, "pending")) > nonce) {
-        const text = "a transaction with its nonce waits in the node's pool";
-        return { kind: "pending", text };
-      }
-      const round: RoundSeen =
-        newestOf({ transactions }).kind === "cancellation"
-          ? { kind: "open" }
-          : await this.#readRoundAndNonce(from, nonce);
-      const late =
-        // Looked for after the round was read: what is not there did not settle it.
-        round.kind === "closed"
-          ? await this.#findByHash(transactions, head)
-          : undefined;
-      const text = "the node does not have it";
-      return late ?? { kind: "absent", round, text };
-    } catch (error) {
-      return { kind: "unread", text: describeProblem(error) };
+    : {
+        kind: "unread",
+        text: `${ABSENT}, though it may be what settled the round`,
+      };
+  return late ?? seen;
+}
+
+async function findByHash(
+  rpc: RpcClient,
+  transactions: SentTransactions,
+  head: number,
+): Promise<Seen | undefined> {
+  const newestFirst = transactions.toReversed();
+  for (const transaction of newestFirst) {
+    const mined = await findMined(rpc, transaction.hash, transaction, head);
+    if (mined !== undefined) {
+      return mined;
     }
   }
-
-  /** Reads the round at the newest block. Never throws. */
-  public async readRound(): Promise<RoundSeen> {
-    try {
-      const why = await this.sought.checkRound();
-      return why === undefined
-        ? { kind: "open" }
-        : { kind: "closed", why, isNonceFree: false };
-    } catch (error) {
-      return { kind: "unread", error };
+  for (const { hash } of newestFirst) {
+    if (hash !== undefined && (await getTransaction(rpc, hash)) !== undefined) {
+      return waiting(hash);
     }
   }
+  return undefined;
+}
 
-  async #readRoundAndNonce(from: string, nonce: number): Promise<RoundSeen> {
-    const { checkRound, rpc } = this.sought;
-    const round = await this.readRound();
-    if (round.kind !== "closed") {
-      return round;
-    }
-    try {
-      const head = await getBlockNumber(rpc);
-      // If its nonce is used at that block, this transaction may have settled the round:
-      // the node may not find it by its hash yet.
-      const isNonceFree =
-        (await checkRound(head)) !== undefined &&
-        (await getNonce(rpc, from, head)) <= nonce;
-      return { ...round, isNonceFree };
-    } catch (error) {
-      return { kind: "unread", error };
-    }
-  }
+function waiting(hash: Hex): Seen {
+  return { kind: "pending", hash, text: "it waits in the node's pool" };
+}
 
-  async #findByHash(
-    transactions: SentTransactions,
-    head: number,
-  ): Promise<Seen | undefined> {
-    const newestFirst = transactions.toReversed();
-    for (const transaction of newestFirst) {
-      const mined = await this.#findMined(transaction.hash, transaction, head);
-      if (mined !== undefined) {
-        return mined;
-      }
-    }
-    for (const { hash } of newestFirst) {
-      if (
-        hash !== undefined &&
-        (await getTransaction(this.sought.rpc, hash)) !== undefined
-      ) {
-        return { kind: "pending", hash, text: WAITS };
-      }
-    }
+async function findMined(
+  rpc: RpcClient,
+  hash: Hex | undefined,
+  transaction: SentTransaction,
+  head: number,
+): Promise<Seen | undefined> {
+  const receipt = hash === undefined ? undefined : await getReceipt(rpc, hash);
+  if (hash === undefined || receipt === undefined) {
     return undefined;
   }
-
-  async #findMined(
-    hash: Hex | undefined,
-    transaction: SentTransaction,
-    head: number,
-  ): Promise<Seen | undefined> {
-    const receipt =
-      hash === undefined ? undefined : await getReceipt(this.sought.rpc, hash);
-    if (hash === undefined || receipt === undefined) {
-      return undefined;
-    }
-    const { blockNumber } = receipt;
-    const depth = depthOf(blockNumber, head);
-    const text = `it is in block ${blockNumber}, ${this.#confirmed(depth)}`;
-    return { kind: "mined", hash, receipt, transaction, depth, text };
-  }
-
-  /** Searches the blocks since it was sent for the transaction that used the nonce. */
-  async #findByNonce(transactions: SentTransactions): Promise<Seen> {
-    const { rpc, confirmations, sentAfterBlock } = this.sought;
-    const [{ from, nonce }] = transactions;
-    const head = await getBlockNumber(rpc);
-    const isUsedAt = async (block: number): Promise<boolean | undefined> =>
-      await getNonce(rpc, from, block).then(
-        (count) => count > nonce,
-        // The node may have pruned that state.
-        fallbackTo(undefined, isMissing),
-      );
-    let [unused, used, isPruned] = [sentAfterBlock, head, false];
-    while (used - unused > 1) {
-      const middle = Math.floor((unused + used) / 2);
-      const isUsed = await isUsedAt(middle);
-      isPruned ||= isUsed === undefined;
-      [unused, used] = isUsed === true ? [unused, middle] : [middle, used];
-    }
-    const first = Math.max(sentAfterBlock + 1, used - MOST_BLOCKS + 1);
-    for (let block = used; block >= first; block -= 1) {
-      const user = (await getTransactions(rpc, block)).find(
-        (one) => one.nonce === nonce && one.from === from.toLowerCase(),
-      );
-      if (user !== undefined) {
-        this.#searches = 0;
-        const { hash } = user;
-        const ours = transactions.findLast((one) => isSameCall(one, user));
-        if (ours !== undefined) {
-          const mined = await this.#findMined(hash, ours, head);
-          return mined ?? { kind: "pending", hash, text: WAITS };
-        }
-        const depth = depthOf(block, head);
-        const text = `transaction ${hash} used its nonce, ${this.#confirmed(depth)}`;
-        return { kind: "replaced", by: hash, depth, text };
-      }
-    }
-    // Another node may have counted a newer block than those that were searched.
-    const confirmed = head - confirmations + 1;
-    const isConfirmed =
-      confirmed > sentAfterBlock && (await isUsedAt(confirmed)) === true;
-    this.#searches = isConfirmed ? this.#searches + 1 : 0;
-    const depth = this.#searches >= COMPLETE_SEARCHES ? confirmations : 0;
-    const text =
-      "its nonce is used, and by which transaction could not be seen";
-    return { kind: "replaced", isPruned, depth, text };
-  }
-
-  #confirmed(depth: number): string {
-    return `with ${depth} of ${this.sought.confirmations} confirmations`;
-  }
+  const { blockNumber } = receipt;
+  const depth = depthOf(blockNumber, head);
+  const text = `it is in block ${blockNumber}`;
+  return { kind: "mined", hash, receipt, transaction, depth, text };
 }
 
 /** Counts the confirmations that a block has, itself included. */
@@ -246,13 +184,56 @@ function depthOf(block: number, head: number): number {
   return Math.max(1, head - block + 1);
 }
 
-function isMissing({ code }: VaultError): boolean {
-  return code === "VAULT_RPC_ERROR" || code === "VAULT_ARCHIVE_NODE_NEEDED";
-}
-
-function isSameCall(
-  { to, data }: SentTransaction,
-  seen: SeenTransaction,
-): boolean {
-  return seen.to === to?.toLowerCase() && seen.data === data.toLowerCase();
+/** Searches the blocks since it was sent for the transaction that used the nonce. */
+async function findByNonce(
+  { rpc, confirmations, sentAfterBlock }: Sought,
+  transactions: SentTransactions,
+  was: Seen | undefined,
+): Promise<Seen> {
+  const [{ from, nonce }] = transactions;
+  const head = await getBlockNumber(rpc);
+  const isUsedAt = async (block: number): Promise<boolean> =>
+    await getNonce(rpc, from, block).then(
+      (count) => count > nonce,
+      // The node may have pruned that state: then it is used in a later block for sure.
+      fallbackTo(
+        false,
+        ({ code }) =>
+          code === "VAULT_RPC_ERROR" || code === "VAULT_ARCHIVE_NODE_NEEDED",
+      ),
+    );
+  let [unused, used] = [sentAfterBlock, head];
+  while (used - unused > 1) {
+    const middle = Math.floor((unused + used) / 2);
+    [unused, used] = (await isUsedAt(middle))
+      ? [unused, middle]
+      : [middle, used];
+  }
+  const first = Math.max(sentAfterBlock + 1, used - MOST_BLOCKS + 1);
+  for (let block = used; block >= first; block -= 1) {
+    const user = (await getTransactions(rpc, block)).find(
+      (one) => one.nonce === nonce && one.from === from.toLowerCase(),
+    );
+    if (user !== undefined) {
+      const { hash, data } = user;
+      const ours = transactions.findLast(
+        (one) =>
+          one.to?.toLowerCase() === user.to && one.data.toLowerCase() === data,
+      );
+      const text = `transaction ${hash} of ${from} used its nonce ${nonce}`;
+      return ours === undefined
+        ? { kind: "replaced", depth: depthOf(block, head), text }
+        : ((await findMined(rpc, hash, ours, head)) ?? waiting(hash));
+    }
+  }
+  // The user may be in a newer block than the searched ones, and a re-org may have moved it
+  // meanwhile: only a second search in vain counts.
+  const confirmed = head - confirmations + 1;
+  const isOver =
+    was?.kind === "replaced" &&
+    was.depth === 0 &&
+    confirmed > sentAfterBlock &&
+    (await isUsedAt(confirmed));
+  const text = `nonce ${nonce} of ${from} is used, and no block that the node shows has the transaction (the node may have pruned their state, and an EIP-7702 authorization uses a nonce, too)`;
+  return { kind: "replaced", depth: isOver ? confirmations : 0, text };
 }

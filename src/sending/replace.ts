@@ -40,7 +40,7 @@ export interface ReplacementPreflight {
 export type SignedReplacement =
   | (SentTransaction & { readonly hash: Hex })
   /** A limit forbids it, or a person who was asked did not agree. */
-  | { readonly problem: string; readonly isDeclined: boolean };
+  | { readonly problem: string };
 
 /** Gas of a transfer to an account without code. */
 const TRANSFER_GAS = 21_000n;
@@ -114,7 +114,7 @@ export async function signReplacement(
     if (
       hasErrorCode(error, "VAULT_FEE_ABOVE_LIMIT", "VAULT_FEE_LIMIT_NEEDED")
     ) {
-      return { problem: error.message, isDeclined: false };
+      return { problem: error.message };
     }
     throw error;
   }
@@ -135,7 +135,7 @@ export async function signReplacement(
     const problem = VaultError.isVaultError(answer)
       ? answer.shortMessage
       : answer;
-    return { problem, isDeclined: true };
+    return { problem };
   }
   const signer = await resolveSigner(rpc, connection.networkConfig, from);
   const unsigned = { ...call, from, chainId, nonce, fees };

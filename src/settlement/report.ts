@@ -16,7 +16,7 @@ import {
 } from "../guard/outcome.js";
 import { parseGuarded } from "../guard/round-guard.js";
 import type { VaultHost } from "../host.js";
-import type { Address, Hex, VaultRound } from "../protocol/index.js";
+import type { Address, VaultRound } from "../protocol/index.js";
 import { describeRound, isSameRound } from "../protocol/round.js";
 import { getBalance } from "../rpc/accounts.js";
 import type { BlockId, PinnedBlock } from "../rpc/block-id.js";
@@ -46,8 +46,6 @@ export interface Ended {
   readonly entry: JournalEntry;
   readonly preview: Simulation | null;
   readonly outcome: Outcome;
-  /** Every hash that its transactions had, oldest first. */
-  readonly hashes: readonly Hex[];
 }
 
 /** What is known of an end, and whether a later look can find more. */
@@ -64,7 +62,7 @@ export async function report(
   ended: Ended,
   timeout: number,
 ): Promise<SettlementResult> {
-  const { entry, outcome, hashes } = ended;
+  const { entry, outcome } = ended;
   const isSent = outcome.kind !== "stopped";
   const describe = async (): Promise<Found> =>
     outcome.kind === "mined"
@@ -83,9 +81,12 @@ export async function report(
       isFinal: false,
     }),
   );
-  const all = isSent ? [...hashes, found.hash ?? []] : [];
+  // A wallet may have changed the hash.
+  const hashes = [...entry.transactions, found].flatMap(
+    ({ hash }) => hash ?? [],
+  );
   const settlement = toSettlement(
-    { ...found, hashes: [...new Set(all.flat())] },
+    { ...found, hashes: isSent ? [...new Set(hashes)] : [] },
     { ...entry, ...ended },
   );
   const [{ chainId }] = entry.transactions;

@@ -338,11 +338,10 @@ async function follow(
   const following = new Following(job);
   for (;;) {
     const outcome = await following.toEnd();
-    const { transactions, hashes } = following;
+    const { transactions } = following;
     const ended: Ended = {
       entry: { ...entry, transactions: [...transactions] },
       outcome,
-      hashes,
       preview,
     };
     const timeout = Math.max(limit.remaining, LEAST_OUTCOME_MS);

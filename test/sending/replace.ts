@@ -169,14 +169,14 @@ describe("signReplacement()", () => {
         maxPriorityFeePerGas: { wei: 4n, setting: "the tip's" },
       };
       const made = await replace("bump", { ...old, fees }, limits);
-      expect(made).to.include({ isDeclined: false });
+      expect(made).to.include({});
       expect(made).to.have.property("problem").that.includes(says, limit);
     });
   }
 
   it("signs nothing if nobody is asked, and no limit bounds it: VAULT_FEE_LIMIT_NEEDED", async () => {
     const made = await replace("bump", old, {});
-    expect(made).to.include({ isDeclined: false });
+    expect(made).to.include({});
     expect(made)
       .to.have.property("problem")
       .that.includes("maxFeePerGasLimit: 100n");
@@ -187,8 +187,8 @@ describe("signReplacement()", () => {
   const noTerminal = new VaultError("VAULT_NO_TERMINAL", {});
   for (const [answer, is] of [
     [true, { kind: "settlement" }],
-    ["too much", { isDeclined: true, problem: "too much" }],
-    [noTerminal, { isDeclined: true, problem: noTerminal.shortMessage }],
+    ["too much", { problem: "too much" }],
+    [noTerminal, { problem: noTerminal.shortMessage }],
   ] as const) {
     it(`shows the old and the new cost to a person, who answers ${answer instanceof VaultError ? answer.code : answer}`, async () => {
       keeper.chain.on("eth_maxPriorityFeePerGas", () => "0xffff");

@@ -103,7 +103,7 @@ async function reportOf(
   host = hostOf(),
   of = entry,
 ): Promise<SettlementResult> {
-  const ended = { entry: of, outcome, hashes: [OTHER_HASH], preview: null };
+  const ended = { entry: of, outcome, preview: null };
   return await report(host, ended, 10_000);
 }
 function hostOf(type = "http") {
@@ -466,13 +466,19 @@ describe("the report of a settlement", () => {
   };
 
   it("is final if it was dropped, with every hash that it had", async () => {
-    const { settlement, isFinal } = await reportOf({
-      kind: "dropped",
-      hash: HASH,
-      status: "refused",
-      reason: "No.",
-      code: "VAULT_RPC_ERROR",
-    });
+    const [first] = entry.transactions;
+    const earlier = { ...first, hash: OTHER_HASH };
+    const { settlement, isFinal } = await reportOf(
+      {
+        kind: "dropped",
+        hash: HASH,
+        status: "refused",
+        reason: "No.",
+        code: "VAULT_RPC_ERROR",
+      },
+      hostOf(),
+      { ...entry, transactions: [earlier] },
+    );
     expect(isFinal).to.equal(true);
     expect(settlement).to.deep.include({
       status: "refused",
