@@ -249,8 +249,7 @@ async function examineJournal(vault: VaultHost): Promise<Finding> {
   const instance =
     instanceName === undefined ? "" : ` --instance ${instanceName}`;
   const isOld =
-    typeof open?.since === "number" &&
-    Date.now() / 1_000 - open.since > USUAL_SECONDS;
+    open !== null && Date.now() / 1_000 - open.since > USUAL_SECONDS;
   return open === null
     ? ok("no settlement is under way")
     : warn(

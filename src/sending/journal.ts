@@ -1,15 +1,14 @@
-import { rename, rm, stat } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import path from "node:path";
 
 import { z } from "zod";
 
-import { fallbackTo, vaultError } from "../errors.js";
-import type { VaultError } from "../errors.js";
+import { VaultError, fallbackTo, vaultError } from "../errors.js";
 import {
   PROJECT_FOLDER,
-  createProjectFile,
   readProjectFile,
   reasonOf,
+  withLockedFile,
   writeProjectFile,
 } from "../files/project-file.js";
 import {
@@ -70,8 +69,6 @@ const journalSchema = z
     reverted: minedSchema.optional(),
     /** True once another process may have sent the transactions. */
     resumed: z.literal(true).optional(),
-    /** Time at which the settlement began, Unix seconds of this machine's clock. */
-    since: recordedCount.optional(),
     /** Guard that the transaction goes to; absent if it goes to the vault. */
     guard: recordedAddress.optional(),
     /** True if it must not be sent before the round's end. */
@@ -97,8 +94,6 @@ export type JournalEntry = Omit<JournalFile, "version" | keyof JournalSubject>;
 
 /** Only the owner reads and writes it. */
 const FILE_MODE = 0o600;
-/** A file is empty only between two system calls, where there are no hard links. */
-const EMPTY_MS = 60_000;
 
 /** Asks of which kind the chain is now; in process, where no journal is kept, nothing. */
 async function askChainKind(vault: VaultHost): Promise<ChainKind> {
@@ -112,9 +107,9 @@ function isKeptBy({ connection }: VaultHost): boolean {
 }
 
 /**
- * Latest settlement of one vault on one kind of chain, in a file of the project. The file
- * is also the lock: it is created exclusively, and renamed when the outcome is known. It
- * holds no key, only the signed transactions.
+ * Latest settlement of one vault on one kind of chain, in a file of the project, which holds
+ * no key, only the signed transactions. While the file is there, no other settlement begins;
+ * once the outcome is known, it goes to a file of finished ones.
  */
 export class Journal {
   /** Relative to the project's root, for texts. */
@@ -221,7 +216,8 @@ export class Journal {
    * Refuses a new settlement while the outcome of another on this chain is not known: two
    * transactions could settle two rounds.
    *
-   * @throws VaultError VAULT_SETTLEMENT_UNFINISHED, VAULT_JOURNAL_OF_OTHER_CHAIN
+   * @throws VaultError VAULT_SETTLEMENT_UNFINISHED, VAULT_INVALID_JOURNAL,
+   * VAULT_JOURNAL_OF_OTHER_CHAIN
    */
   public async refuseUnfinished(): Promise<void> {
     const found = await this.read();
@@ -231,29 +227,18 @@ export class Journal {
         file: this.file,
       });
     }
-    // A development node left it behind before it was restarted.
-    if (this.chainKind === "development") {
-      await this.#remove();
-    }
   }
 
   /**
    * Writes the entry of a new settlement. Of several processes, only one succeeds.
    *
-   * @throws VaultError VAULT_SETTLEMENT_UNFINISHED if one is under way,
-   * VAULT_JOURNAL_NOT_WRITTEN, VAULT_INVALID_JOURNAL, VAULT_JOURNAL_OF_OTHER_CHAIN
+   * @throws VaultError as {@link refuseUnfinished}, VAULT_JOURNAL_NOT_WRITTEN
    */
   public async begin(entry: JournalEntry): Promise<void> {
-    try {
-      await this.#store(entry, createProjectFile);
-    } catch (error) {
+    await this.#locked(async () => {
       await this.refuseUnfinished();
-      throw error;
-    }
-    // Somebody may have taken the file away while it was empty.
-    if ((await this.#readSame(entry)) === undefined) {
-      this.#notWritten(new Error("it is not there after it was written"));
-    }
+      await this.#write(this.file, entry);
+    });
   }
 
   /**
@@ -263,16 +248,12 @@ export class Journal {
    * transaction that the entry lacks.
    */
   public async update(entry: JournalEntry): Promise<boolean> {
-    const present = await this.#readSame(entry);
-    const isWhole = present?.transactions.every(({ raw }) =>
-      entry.transactions.some((own) => own.raw === raw),
-    );
-    if (present === undefined || isWhole !== true) {
-      return false;
-    }
-    const resumed = entry.resumed ?? present.resumed;
-    await this.#store({ ...entry, resumed });
-    return true;
+    return await this.#replace(entry, async ({ resumed }) => {
+      await this.#write(this.file, {
+        ...entry,
+        resumed: entry.resumed ?? resumed,
+      });
+    });
   }
 
   /**
@@ -280,10 +261,11 @@ export class Journal {
    * finished settlement stays known.
    */
   public async abandon(entry: JournalEntry): Promise<void> {
-    const present = await this.#readSame(entry);
-    if (present !== undefined && present.resumed !== true) {
-      await this.#remove();
-    }
+    await this.#replace(entry, async ({ resumed }) => {
+      if (resumed !== true) {
+        await this.#remove();
+      }
+    });
   }
 
   /**
@@ -291,32 +273,60 @@ export class Journal {
    * round that was paid for stays known.
    */
   public async finish(entry: JournalEntry): Promise<void> {
-    if ((await this.#readSame(entry)) === undefined) {
-      return;
-    }
-    if (this.chainKind === "development") {
+    await this.#replace(entry, async () => {
+      if (this.chainKind === "live") {
+        const reverted = await this.findReverted(entry.round).catch(
+          fallbackTo(undefined),
+        );
+        await this.#write(this.finishedFile, { ...entry, reverted });
+      }
       await this.#remove();
-      return;
-    }
-    const reverted = await this.findReverted(entry.round).catch(
-      fallbackTo(undefined),
-    );
-    await this.#store({ ...entry, reverted });
-    await rename(this.#path(this.file), this.#path(this.finishedFile)).catch(
-      this.#notWritten,
-    );
+    });
   }
 
-  /** @returns Undefined if the file is of another settlement, which may have the same nonce. */
-  async #readSame(entry: JournalEntry): Promise<JournalEntry | undefined> {
-    const present = this.isKept ? await this.read() : entry;
-    const [{ from, nonce, preparedAt }] = entry.transactions;
-    const first = present?.transactions[0];
-    return first?.nonce === nonce &&
-      first.preparedAt === preparedAt &&
-      isSameAddress(first.from, from)
-      ? present
-      : undefined;
+  /**
+   * Changes the file, unless it is of another settlement by now, or has a transaction that
+   * the entry lacks.
+   *
+   * @returns False if it was not changed.
+   */
+  async #replace(
+    entry: JournalEntry,
+    change: (present: JournalEntry) => Promise<void>,
+  ): Promise<boolean> {
+    return await this.#locked(async () => {
+      const present = this.isKept ? await this.read() : entry;
+      const isWhole = present?.transactions.every((one) =>
+        entry.transactions.some(
+          ({ from, nonce, preparedAt, raw }) =>
+            from === one.from &&
+            nonce === one.nonce &&
+            preparedAt === one.preparedAt &&
+            raw === one.raw,
+        ),
+      );
+      if (present === undefined || isWhole !== true) {
+        return false;
+      }
+      await change(present);
+      return true;
+    });
+  }
+
+  /** No other process changes the file between a look at it and a write. */
+  async #locked<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (!this.isKept) {
+      return await work();
+    }
+    try {
+      return await withLockedFile(this.projectRoot, this.file, work);
+    } catch (error) {
+      if (VaultError.isVaultError(error)) {
+        throw error;
+      }
+      const details = { file: this.file, problem: reasonOf(error) };
+      throw vaultError("VAULT_JOURNAL_NOT_WRITTEN", details, error);
+    }
   }
 
   #isOfChain({ genesisHash }: JournalFile): boolean {
@@ -332,16 +342,6 @@ export class Journal {
   async #load(file: string): Promise<JournalFile | undefined> {
     const { projectRoot, subject, isKept } = this;
     if (!isKept) {
-      return undefined;
-    }
-    const { size, mtimeMs } = await stat(this.#path(file)).catch(() => ({
-      size: undefined,
-      mtimeMs: 0,
-    }));
-    // A process that was killed before it wrote anything has sent nothing. One that runs
-    // may be about to write.
-    if (size === 0 && Date.now() - mtimeMs > EMPTY_MS) {
-      await this.#remove(file);
       return undefined;
     }
     const invalid = (problem: string, cause?: unknown): VaultError => {
@@ -366,33 +366,19 @@ export class Journal {
     return found;
   }
 
-  async #store(
-    entry: JournalEntry,
-    write: typeof createProjectFile = writeProjectFile,
-  ): Promise<void> {
-    const { projectRoot, file, subject } = this;
+  async #write(file: string, entry: JournalEntry): Promise<void> {
+    const { projectRoot, subject, isKept } = this;
     const content: JournalFile = { version: 1, ...subject, ...entry };
-    if (this.isKept) {
-      await write(projectRoot, file, content, FILE_MODE).catch(
-        this.#notWritten,
-      );
+    if (isKept) {
+      await writeProjectFile(projectRoot, file, content, FILE_MODE);
     }
   }
 
-  async #remove(file = this.file): Promise<void> {
+  async #remove(): Promise<void> {
     if (this.isKept) {
-      await rm(this.#path(file), { force: true }).catch(this.#notWritten);
+      await rm(path.join(this.projectRoot, this.file), { force: true });
     }
   }
-
-  #path(file: string): string {
-    return path.join(this.projectRoot, file);
-  }
-
-  readonly #notWritten = (error: unknown): never => {
-    const details = { file: this.file, problem: reasonOf(error) };
-    throw vaultError("VAULT_JOURNAL_NOT_WRITTEN", details, error);
-  };
 }
 
 export function describeTransaction(
@@ -402,38 +388,36 @@ export function describeTransaction(
   return hash ?? `with nonce ${nonce}, its hash not known`;
 }
 
+function describeSubject({
+  vault,
+  chainKind,
+  chainId,
+}: JournalSubject): string {
+  return `vault ${vault} on ${chainKind} chain ${chainId}`;
+}
+
 /** A changed file must not make the package send another transaction. */
 function problemOf(
-  { chainKind, chainId, vault, guard, round, transactions }: JournalFile,
+  found: JournalFile,
   subject: JournalSubject,
 ): string | undefined {
+  const [is, expected] = [describeSubject(found), describeSubject(subject)];
+  if (is.toLowerCase() !== expected.toLowerCase()) {
+    return `it is of ${is}, not of ${expected}`;
+  }
+  const { guard, transactions } = found;
   const [{ from, nonce }] = transactions;
-  if (
-    chainKind !== subject.chainKind ||
-    transactions.some((one) => one.chainId !== subject.chainId) ||
-    chainId !== subject.chainId ||
-    !isSameAddress(vault, subject.vault)
-  ) {
-    return `it is of vault ${vault} on ${chainKind} chain ${chainId}, not of vault ${subject.vault} on ${subject.chainKind} chain ${subject.chainId}`;
-  }
-  if (transactions.some((one) => one.nonce !== nonce || one.from !== from)) {
-    return "its transactions have not the same account and nonce";
-  }
-  const settles = ({ to, data }: SentTransaction): boolean => {
-    const call = guard === undefined ? undefined : parseGuarded(guard, data);
-    return (
-      isSameAddress(to, guard ?? vault) &&
-      (guard === undefined
-        ? data === settlementCall({ from, vault }).data
-        : call !== undefined &&
-          isSameAddress(call.vault, vault) &&
-          isSameRound({ ...round, ...call.guard.round }, round))
-    );
-  };
   for (const transaction of transactions) {
-    const { kind, to, data, raw } = transaction;
-    if (kind === "settlement" && !settles(transaction)) {
-      return `its transaction does not settle its round through the ${guard === undefined ? `vault ${vault}` : `guard ${guard}`}`;
+    const { chainId, raw, kind, to, data } = transaction;
+    if (
+      chainId !== found.chainId ||
+      transaction.nonce !== nonce ||
+      transaction.from !== from
+    ) {
+      return "its transactions have not the same chain, account and nonce";
+    }
+    if (kind === "settlement" && !settles(found, transaction)) {
+      return `its transaction does not settle its round through the ${guard === undefined ? `vault ${found.vault}` : `guard ${guard}`}`;
     }
     if (
       kind === "cancellation" &&
@@ -446,6 +430,22 @@ function problemOf(
     }
   }
   return undefined;
+}
+
+function settles(
+  { vault, guard, round }: JournalFile,
+  { from, to, data }: SentTransaction,
+): boolean {
+  if (guard === undefined) {
+    const call = settlementCall({ from, vault });
+    return isSameAddress(to, vault) && data === call.data;
+  }
+  const guarded = parseGuarded(guard, data);
+  return (
+    isSameAddress(to, guard) &&
+    isSameAddress(guarded?.vault, vault) &&
+    isSameRound({ ...round, ...guarded?.guard.round }, round)
+  );
 }
 
 function isSameAddress(one: string | undefined, other: string): boolean {

@@ -40,8 +40,8 @@ export interface UnfinishedSettlement {
   /** Null if the node or the wallet signs, and has not returned it. */
   readonly hash: Hex | null;
   readonly nonce: number;
-  /** Time at which it was written down, Unix seconds; null in older journals. */
-  readonly since: number | null;
+  /** Time at which it was signed, Unix seconds by this machine's clock. */
+  readonly since: number;
 }
 
 /**
@@ -59,7 +59,8 @@ export async function findUnfinished(
     return null;
   }
   const { hash = null, nonce } = newestOf(entry);
-  return { hash, nonce, since: entry.since ?? null };
+  const [{ preparedAt }] = entry.transactions;
+  return { hash, nonce, since: Math.floor(preparedAt / 1_000) };
 }
 
 /**
@@ -89,11 +90,8 @@ export function describeUnfinished(
   now = Math.floor(Date.now() / 1_000),
 ): string {
   const what = hash ?? `nonce ${nonce}, its hash not known`;
-  const age =
-    since === null
-      ? "its age is not known"
-      : `${Math.max(0, now - since)} s old, since ${describeTime(BigInt(since))}`;
-  return `${what}, ${age}`;
+  const age = Math.max(0, now - since);
+  return `${what}, ${age} s old, since ${describeTime(BigInt(since))}`;
 }
 
 /** The account that a settlement is tried as, without its key. */

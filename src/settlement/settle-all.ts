@@ -169,7 +169,6 @@ async function makeEntry(
   const preparedAt = Date.now();
   const guard = route.guard?.address;
   return {
-    since: Math.floor(preparedAt / 1_000),
     sentAfterBlock: block.number,
     round,
     transactions: [{ ...transaction, kind: "settlement", preparedAt }],

@@ -211,7 +211,10 @@ describe("what doctor finds out of the journal", () => {
     expect(journal?.fix).to.equal(
       "Finish it: `npx hardhat vault settle --resume --network scripted`. If it stays, raise its fee with --bump, or give it up with --cancel.",
     );
-    await keeper.writeJournal({ ...(await keeper.journal()), since: 1 });
+    const written = await keeper.journal();
+    const [sent] = listOf(written["transactions"]).map(fieldsOf);
+    const transactions = [{ ...sent, preparedAt: 1_000 }];
+    await keeper.writeJournal({ ...written, transactions });
     const [old] = await examine(host);
     expect(old?.fix).to.contain(
       "If it stays, its fee is probably too low: raise its fee with --bump, or",

@@ -1,8 +1,9 @@
 import fs, { existsSync } from "node:fs";
-import { mkdir, readFile, readdir, utimes, writeFile } from "node:fs/promises";
+import { mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 import path from "node:path";
 import { mock } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 
 import { expect } from "chai";
 import { Wallet, keccak256 } from "ethers";
@@ -89,6 +90,20 @@ describe("Journal", () => {
       expect(await journal().read()).to.deep.include(entry);
     });
   }
+
+  it("is not written over by a process that is about to update it when another one finishes it and a third begins the next", async () => {
+    await journal().begin(entry);
+    const lock = `${keeper.journalFile()}.lock`;
+    await writeFile(lock, "");
+    const updating = journal().update({ ...entry, sentAfterBlock: 6 });
+    await pause(50);
+    const [begun] = entry.transactions;
+    const next = { ...entry, transactions: [{ ...begun, nonce: 8 }] };
+    await keeper.writeJournal({ version: 1, ...journalSubject, ...next });
+    await rm(lock);
+    expect(await updating).to.equal(false);
+    expect(await journal().read()).to.deep.include(next);
+  });
 
   it("is updated by its settlement, and kept when that is finished", async () => {
     await journal().begin(entry);
@@ -246,48 +261,6 @@ describe("the journal of settleAll", () => {
     });
   }
 
-  for (const [age, isOld] of [
-    [61, true],
-    [0, false],
-  ] as const) {
-    it(`that is empty for ${age} s ${isOld ? "shows that nothing was sent" : "may be written now, and is kept"}`, async () => {
-      await keeper.writeJournal("");
-      const then = Date.now() / 1_000 - age;
-      await utimes(keeper.journalFile(), then, then);
-      if (isOld) {
-        expect(await keeper.settle()).to.include({ status: "settled" });
-      } else {
-        const settling = keeper.settle();
-        await expectVaultError(settling, "VAULT_INVALID_JOURNAL");
-        expect(await text()).to.equal("");
-      }
-    });
-  }
-
-  it("stays if the finished one is empty", async () => {
-    await keeper.interrupt();
-    const before = await text();
-    await keeper.writeJournal("", ".finished");
-    await utimes(keeper.journalFile(".finished"), 1, 1);
-    expect(await keeper.settle()).to.include({
-      code: "VAULT_SETTLEMENT_UNFINISHED",
-    });
-    const journal = new Journal(keeper.projectRoot, journalSubject);
-    expect(await journal.readFinished()).to.equal(undefined);
-    expect(await text()).to.equal(before);
-  });
-
-  it("that is gone once it was written sends nothing: VAULT_JOURNAL_NOT_WRITTEN", async () => {
-    class TakenAway extends Journal {
-      public override async read(): Promise<undefined> {
-        await Promise.resolve();
-        return undefined;
-      }
-    }
-    const journal = new TakenAway(keeper.projectRoot, journalSubject);
-    await expectVaultError(journal.begin(entry), "VAULT_JOURNAL_NOT_WRITTEN");
-  });
-
   it("is resumed on a node with the first block if it was begun on one without", async () => {
     keeper.changeGenesis(undefined);
     const { hash } = await keeper.interrupt();
@@ -433,7 +406,7 @@ describe("the file of a journal", () => {
     [
       "its transaction is of another chain",
       transaction({ chainId: 1 }),
-      "on live chain 31337, not of vault",
+      "not the same chain, account and nonce",
     ],
     [
       "its transaction goes elsewhere",
@@ -461,12 +434,12 @@ describe("the file of a journal", () => {
     [
       "its transactions are of two accounts",
       transaction({ ...unsigned, from: FACTORY }, true),
-      "not the same account and nonce",
+      "not the same chain, account and nonce",
     ],
     [
       "its transactions have two nonces",
       transaction({ ...unsigned, nonce: 77 }, true),
-      "not the same account and nonce",
+      "not the same chain, account and nonce",
     ],
     [
       "its cancellation goes elsewhere",

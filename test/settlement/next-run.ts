@@ -159,12 +159,12 @@ describe("would the next unattended run settle, and if not, why?", () => {
     },
     "yes, though one is pending that is under way and that it follows first": {
       given: pending,
-      state: { open: { hash: null, nonce: 0, since: null } },
+      state: { open: { hash: null, nonce: 0, since: NOW } },
     },
     "yes, though the contract refuses a second one while the first is under way":
       {
         given: refused,
-        state: { open: { hash: HASH, nonce: 0, since: null } },
+        state: { open: { hash: HASH, nonce: 0, since: NOW } },
       },
     "no: gas costs more than the limit": {
       settings: { maxFeePerGasLimit: 1n },
@@ -282,11 +282,10 @@ describe("the next unattended run after a settlement of the round that reverted"
 describe("findUnfinished()", () => {
   const keeper = useKeeper();
 
-  it("finds no start in an older journal", async () => {
-    const older = { version: 1, ...journalSubject, ...entry, since: undefined };
-    await keeper.writeJournal(older);
+  it("finds when the transaction in the journal was signed", async () => {
+    await keeper.writeJournal({ version: 1, ...journalSubject, ...entry });
     const found = await findUnfinished(keeper.host());
-    expect(found).to.deep.equal({ hash: HASH, nonce: 7, since: null });
+    expect(found).to.deep.equal({ hash: HASH, nonce: 7, since: 1_700_000_000 });
   });
 });
 
@@ -295,7 +294,6 @@ describe("describeUnfinished()", () => {
   for (const [found, says] of [
     [{ hash: HASH, since: NOW }, `${HASH}, 9 s old, ${at}`],
     [{ hash: null, since: NOW }, `nonce 7, its hash not known, 9 s old, ${at}`],
-    [{ hash: HASH, since: null }, `${HASH}, its age is not known`],
     // The clock was set back.
     [
       { hash: HASH, since: NOW + 10 },

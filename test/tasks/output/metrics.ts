@@ -143,7 +143,6 @@ describe("metrics of vault status", () => {
     [{ canBeSettled: false }, ["can_be_settled{} 1"], ["can_be_settled{} 0"]],
     [{ openSettlement: null }, underWay, ["settlement_open{} 0"]],
     [{ openSettlement: failed }, underWay, []],
-    [{ openSettlement: { hash: "0x1", nonce: 1, since: null } }, [since], []],
   ] satisfies ReadonlyArray<
     readonly [Partial<KeeperState>, readonly string[], readonly string[]]
   >) {
