@@ -19,7 +19,7 @@ const layers = [
   { name: "sending", paths: ["src/sending/"] },
   {
     name: "the guard and the call of a settlement",
-    paths: ["src/guard/(?!errors|artifact)"],
+    paths: ["src/guard/(?!artifact)"],
   },
   { name: "host", paths: ["src/host\\.ts"] },
   { name: "client", paths: ["src/client/"] },
@@ -34,7 +34,7 @@ const layers = [
       "src/caller-stack\\.ts",
       "src/files/",
       "src/abi/",
-      "src/guard/(?:errors|artifact)\\.ts",
+      "src/guard/artifact\\.ts",
       "src/bindings/",
     ],
   },

@@ -523,7 +523,12 @@ export function vaultError<Code extends VaultErrorCode>(
 
 /** @returns True if the error ends a settlement as `refused`. */
 export function refusesSettlement(error: unknown): error is VaultError {
-  return VaultError.isVaultError(error) && "refuses" in errorTable[error.code];
+  return VaultError.isVaultError(error) && isRefusalCode(error.code);
+}
+
+/** @returns True of the code of such an error. */
+export function isRefusalCode(code: VaultErrorCode): boolean {
+  return "refuses" in errorTable[code];
 }
 
 /** True for an error with one of these codes. */

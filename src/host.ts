@@ -5,13 +5,45 @@ import type { AddressResolver, LocatedAddress } from "./client/addresses.js";
 import type { VaultClient } from "./client/vault-client.js";
 import type { DisplaySettings } from "./protocol/index.js";
 import type { Eip1193Provider } from "./rpc/eip1193.js";
-import type { SettlementSettings } from "./protocol/settlement-settings.js";
 
 /**
  * In-process network for forks, registered by the plugin. The user may have configured
  * `default` as an HTTP network: Hardhat would then silently open the live chain.
  */
 export const FORK_NETWORK = "vaultFork";
+
+/** Settings of a settlement that need no resolving. */
+export interface SettlementSettings {
+  /**
+   * Highest `maxFeePerGas` of a settlement in wei; on legacy chains the highest
+   * `gasPrice`. Above it nothing is sent. Default: no limit.
+   */
+  maxFeePerGasLimit?: bigint | undefined;
+  /** Highest `maxPriorityFeePerGas` of a settlement in wei. Default: no limit. */
+  maxPriorityFeePerGasLimit?: bigint | undefined;
+  /**
+   * Milliseconds after which a settlement that is not mined is replaced at a higher fee, up
+   * to `maxFeePerGasLimit`, which it needs. Default: never.
+   */
+  timeBeforeBumpingFees?: number | undefined;
+  /** Highest number of such replacements. Default: 4. */
+  maxFeeBumps?: number | undefined;
+  /**
+   * Blocks that must hold a settlement, its own included. Default: 3; 1 on a development
+   * node, in process, and if `maxHeadAge` is false.
+   */
+  confirmations?: number | undefined;
+  /**
+   * Highest age of the newest block in seconds; a settlement on older state is refused.
+   * Default: 300. False switches the check off.
+   */
+  maxHeadAge?: number | false | undefined;
+  /**
+   * ERC-20 tokens that the vault pays to whoever settles: a guard forwards these, and no
+   * others. An empty list names none. Default: not known.
+   */
+  tokens?: readonly string[] | undefined;
+}
 
 /**
  * The parts of `HardhatVault` that settlement and simulation use. They do not

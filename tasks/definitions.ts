@@ -1,5 +1,5 @@
-import { contractRoleNames } from "../src/protocol/contracts.js";
-import { enumWords } from "../src/protocol/enums.js";
+import { ContractType, OrderState, keysOf } from "../src/protocol/enums.js";
+import { contractRoleNames } from "../src/protocol/operations.js";
 import type { Field, ReadOperationName } from "../src/protocol/operations.js";
 import { operationEntry, operationNames } from "../src/protocol/queries.js";
 import type * as parsers from "./parsers.js";
@@ -258,7 +258,7 @@ export function readTask(
 function inputOption({ unit, label }: Field): Option {
   switch (unit) {
     case "contractType":
-      return option(oneOf(enumWords.contractType), label, { default: "all" });
+      return option(oneOf(keysOf(ContractType)), label, { default: "all" });
     case "timestamp":
       return requiredOption(timeOr(), label);
     case "token":
@@ -296,7 +296,7 @@ export const ordersTask = describe(
   {
     ...ofManyReads,
     ids: option(orders, "Orders to list", { default: "all" }),
-    state: option(oneOf(enumWords.orderState), "Only orders in this state"),
+    state: option(oneOf(keysOf(OrderState)), "Only orders in this state"),
     holder: option(address, "Only orders of this holder"),
     limit: option(integer, "Only this many, the newest first"),
     ...ofListings,

@@ -1,5 +1,5 @@
 import type { PastRound } from "../src/client/rounds.js";
-import { fieldsOf, groupDigits, operations } from "../src/protocol/index.js";
+import { groupDigits, operations } from "../src/protocol/index.js";
 import { roundsTask } from "./definitions.js";
 import { pinVault, readAction } from "./open-vault.js";
 import { present, table, toned } from "./output/blocks.js";
@@ -79,13 +79,17 @@ export function roundListing(
 }
 
 /** The values that fit a terminal; JSON and CSV have all of them. */
-const shown = fieldsOf("getLatestRoundInfo", [
+const shown = [
   "startTime",
   "endTime",
   "strikePrice",
   "filledVolume",
   "settledPrice",
-]);
+].flatMap((shownName) =>
+  operations.getLatestRoundInfo.outputs.filter(
+    ({ name }) => name === shownName,
+  ),
+);
 
 export function roundTable(
   rounds: readonly PastRound[],

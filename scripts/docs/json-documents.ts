@@ -1,7 +1,7 @@
 import { z } from "zod/v4";
 
 import { operations } from "../../src/protocol/index.js";
-import { byRole } from "../../src/protocol/contracts.js";
+import { byRole } from "../../src/protocol/operations.js";
 import type { Operation } from "../../src/protocol/operations.js";
 
 /**

@@ -1,11 +1,8 @@
-import { invalidArgument, vaultError } from "../errors.js";
-import {
-  contractRoleNames,
-  contractRoles,
-  isContractRole,
-} from "../protocol/index.js";
+import { vaultError } from "../errors.js";
+import { contractRoleNames, contractRoles } from "../protocol/index.js";
 import type { Address, ContractRole } from "../protocol/index.js";
-import { describeInput, parseAddress } from "./inputs.js";
+import { parseAddress } from "./inputs.js";
+import { checkKeys } from "./options.js";
 
 /** Addresses of the protocol's contracts by role, all optional. */
 export type ContractAddresses = {
@@ -50,14 +47,10 @@ export function fixedAddresses(
   addresses: ContractAddresses,
   source: string,
 ): AddressResolver {
+  checkKeys(source, addresses, "contract", contractRoleNames);
   const parsed: Partial<Record<ContractRole, string>> = {};
-  for (const [role, address] of Object.entries(addresses)) {
-    if (!isContractRole(role)) {
-      throw invalidArgument(
-        source,
-        `${describeInput(role)} is not a contract; the contracts are ${contractRoleNames.join(", ")}`,
-      );
-    }
+  for (const role of contractRoleNames) {
+    const address = addresses[role];
     if (address !== undefined) {
       parsed[role] = parseContractAddress(role, address, source);
     }

@@ -8,6 +8,20 @@ export interface FailedReading {
 }
 
 /**
+ * True if this key of a snapshot holds an error instead of a value.
+ *
+ * @example
+ * ```ts
+ * const { volume } = await vault.snapshot();
+ * isFailedReading(volume) ? volume.error.code : volume;
+ * // 420000000000000000000n
+ * ```
+ */
+export function isFailedReading(reading: unknown): reading is FailedReading {
+  return VaultError.isVaultError(asRecord(reading)["error"]);
+}
+
+/**
  * Wraps the error of a reading; throws a bug of this package, and VAULT_REORGED, after
  * which all readings are of another branch.
  */
@@ -24,27 +38,4 @@ export function failedReading(error: unknown): FailedReading {
 
 export function isNotConfigured({ code }: Pick<VaultError, "code">): boolean {
   return code === "VAULT_CONTRACT_NOT_CONFIGURED";
-}
-
-/** Wraps the error of a contract without an address; throws any other error. */
-export function absentContract(error: unknown): FailedReading {
-  const failed = failedReading(error);
-  if (!isNotConfigured(failed.error)) {
-    throw failed.error;
-  }
-  return failed;
-}
-
-/**
- * True if this key of a snapshot holds an error instead of a value.
- *
- * @example
- * ```ts
- * const { volume } = await vault.snapshot();
- * isFailedReading(volume) ? volume.error.code : volume;
- * // 420000000000000000000n
- * ```
- */
-export function isFailedReading(reading: unknown): reading is FailedReading {
-  return VaultError.isVaultError(asRecord(reading)["error"]);
 }

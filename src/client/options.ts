@@ -45,7 +45,7 @@ export function checkOptions(
 export function checkKeys(
   where: string,
   given: unknown,
-  noun: "argument" | "option",
+  noun: "argument" | "contract" | "option",
   names: readonly string[],
 ): Readonly<Record<string, unknown>> {
   const known = `the ${noun}s are ${names.join(", ")}`;
@@ -59,7 +59,7 @@ export function checkKeys(
   if (other !== undefined) {
     throw invalidArgument(
       where,
-      `${describeInput(other)} is not an ${noun}; ${known}`,
+      `${describeInput(other)} is not ${noun === "contract" ? "a" : "an"} ${noun}; ${known}`,
     );
   }
   return asRecord(given);

@@ -1,6 +1,7 @@
+import type { LocatedAddress } from "../client/addresses.js";
 import { encodeCall } from "../client/codec.js";
 import { parseAddress } from "../client/inputs.js";
-import { requestAtBlock } from "../client/reader.js";
+import { readCall, requestAtBlock } from "../client/reader.js";
 import { fallbackTo, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
@@ -125,29 +126,35 @@ export async function findRoute(
     return { from, vault: address };
   }
   const factory = await vault.addressOf("vaultFactory", "settleAll");
-  const reader = typeof block === "object" ? vault.pinnedTo(block) : vault;
-  const number = typeof block === "object" ? block.number : Number(block);
-  const blockTag = Number.isNaN(number) ? undefined : number;
-  const key =
-    round ??
-    (await reader
-      .getLatestRoundInfo({ blockTag })
-      // The guard then reverts as the factory does.
-      .catch(
-        fallbackTo(
-          { startTime: 0n, strikePrice: 0n },
-          ({ code }) => code === "VAULT_CALL_REVERTED",
-        ),
-      ));
+  const { startTime, strikePrice } =
+    round ?? (await readRound(vault, block, factory));
   const guard = {
     address: found.address,
     factory: factory.address,
-    round: { startTime: key.startTime, strikePrice: key.strikePrice },
+    round: { startTime, strikePrice },
     mustHaveEnded,
     mustSettle,
     tokens,
   };
   return { from, vault: address, guard };
+}
+
+/** Zeros if the factory reverts: the guard then reverts as the factory does. */
+async function readRound(
+  vault: VaultHost,
+  block: BlockId,
+  factory: LocatedAddress,
+): Promise<GuardedSettlement["round"]> {
+  const context = { ...vault.readContext(), block };
+  const call = encodeCall("getLatestRoundInfo", []);
+  const round = await readCall(context, call, factory).catch(
+    fallbackTo(
+      { startTime: 0n, strikePrice: 0n },
+      ({ code }) => code === "VAULT_CALL_REVERTED",
+    ),
+  );
+  // the decoder follows the table entry that makes the type
+  return round as GuardedSettlement["round"];
 }
 
 /**

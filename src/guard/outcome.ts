@@ -2,7 +2,7 @@
 
 import { silentRevertHint } from "../client/codec.js";
 import { explainReason } from "../client/error-abis.js";
-import { vaultError } from "../errors.js";
+import { isRefusalCode, vaultError } from "../errors.js";
 import type { VaultError, VaultErrorCode } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { describeTime } from "../protocol/index.js";
@@ -13,12 +13,11 @@ import {
   hasEnded,
   isSameRound,
 } from "../protocol/round.js";
-import { decodeArguments, decodeRevertReason } from "../rpc/revert-reason.js";
+import { decodeRevertReason } from "../rpc/revert-reason.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
 import { describeKey } from "./call.js";
 import type { SettlementRoute } from "./call.js";
-import { guardErrors } from "./errors.js";
-import { unwrapReverted } from "./round-guard.js";
+import { guardErrorIn } from "./round-guard.js";
 
 /** Nothing was sent. */
 export interface Stopped {
@@ -133,21 +132,19 @@ export async function explainRefusal(
   reverted: RevertReason,
   route?: SettlementRoute,
 ): Promise<Refusal> {
-  const refused =
-    route === undefined ? undefined : explainGuard(vault, route, reverted.data);
+  const refused = explainGuard(vault, reverted, route);
   if (refused !== undefined) {
     return refused;
   }
-  const { kind, text } = await explainReason(
-    innerReason(reverted, route),
-    vault,
-  );
+  const code = "VAULT_CALL_REVERTED";
+  const inner = innerReason(reverted, route);
+  const { kind, text } = await explainReason(inner, vault);
   if (kind !== "none") {
-    return { code: "VAULT_CALL_REVERTED", reason: text };
+    return { code, reason: text };
   }
   const { source } = await vault.addressOf("vault");
   const hint = silentRevertHint(source, vault.networkName);
-  return { code: "VAULT_CALL_REVERTED", reason: `${text}. ${hint}` };
+  return { code, reason: `${text}. ${hint}` };
 }
 
 /** What the vault or the factory reverted with, also if a guard on the way wraps it. */
@@ -155,64 +152,65 @@ export function innerReason(
   reverted: RevertReason,
   route: SettlementRoute | undefined,
 ): RevertReason {
-  const data =
-    route?.guard === undefined ? undefined : unwrapReverted(reverted.data);
-  return data === undefined ? reverted : decodeRevertReason(data);
+  const { name, values } = guardErrorIn(reverted.data) ?? {};
+  return route?.guard !== undefined &&
+    (name === "VaultReverted" || name === "FactoryReverted")
+    ? decodeRevertReason(String(values?.["reason"]))
+    : reverted;
 }
 
 /** @returns Undefined if the vault or the factory reverts, not the guard. */
 function explainGuard(
   { networkName: network }: VaultHost,
-  { from, vault: contract, guard }: SettlementRoute,
-  data: string,
+  { data }: RevertReason,
+  route: SettlementRoute | undefined,
 ): Refusal | undefined {
-  const error = guardErrors().find(({ selector }) =>
-    data.toLowerCase().startsWith(selector),
-  );
-  const values = error === undefined ? undefined : decodeArguments(error, data);
-  if (guard === undefined || error === undefined || values === undefined) {
+  const error = guardErrorIn(data);
+  if (route?.guard === undefined || error === undefined) {
     return undefined;
   }
-  const number = (name: string): bigint => BigInt(String(values[name]));
+  const { from, vault: contract, guard } = route;
+  const { address, factory, round } = guard;
+  const { startTime, strikePrice, endTime, token } = error.values;
   const refusalBy = ({ code, shortMessage, fix }: VaultError): Refusal => ({
     code,
     reason: `${shortMessage} ${fix}`,
   });
+  const refusedFor = (problem: string): Refusal =>
+    refusalBy(vaultError("VAULT_GUARD_REFUSED", { guard: address, problem }));
   switch (error.name) {
     case "RoundChanged": {
-      const [startTime, strikePrice] = [
-        number("startTime"),
-        number("strikePrice"),
-      ];
-      const actual = describeKey({ startTime, strikePrice });
-      const expected = describeKey(guard.round);
-      return refusalBy(vaultError("VAULT_ROUND_CHANGED", { expected, actual }));
+      const actual = describeKey({
+        startTime: BigInt(String(startTime)),
+        strikePrice: BigInt(String(strikePrice)),
+      });
+      const details = { expected: describeKey(round), actual };
+      return refusalBy(vaultError("VAULT_ROUND_CHANGED", details));
     }
     case "RoundAlreadySettled":
       return { code: null, reason: "The round is settled already." };
     case "RoundNotEnded": {
-      const time = describeTime(number("endTime"));
+      const time = describeTime(BigInt(String(endTime)));
       return refusalBy(vaultError("VAULT_ROUND_NOT_ENDED", { time }));
     }
     case "RoundNotSettled": {
-      const details = { network, contract, factory: guard.factory };
+      const details = { network, contract, factory };
       return refusalBy(vaultError("VAULT_WOULD_NOT_SETTLE", details));
     }
     case "NotSettler": {
-      const details = { from, guard: guard.address };
+      const details = { from, guard: address };
       return refusalBy(vaultError("VAULT_NOT_SETTLER", details));
     }
     case "NestedCall":
+      return refusedFor("the vault calls the guard again");
     case "PaymentRefused":
-    case "TokenNotForwarded": {
-      const problem = {
-        NestedCall: "the vault calls the guard again",
-        PaymentRefused: `${from} does not take the native currency that the vault pays`,
-        TokenNotForwarded: `token ${String(values["token"])} cannot be forwarded to ${from}`,
-      }[error.name];
-      const details = { guard: guard.address, problem };
-      return refusalBy(vaultError("VAULT_GUARD_REFUSED", details));
-    }
+      return refusedFor(
+        `${from} does not take the native currency that the vault pays`,
+      );
+    case "TokenNotForwarded":
+      return refusedFor(
+        `token ${String(token)} cannot be forwarded to ${from}`,
+      );
     default:
       return undefined;
   }
@@ -222,18 +220,10 @@ function explainGuard(
 export function statusOfRefusal(
   code: VaultErrorCode | null,
 ): "nothing-to-do" | "refused" | "reverted" {
-  switch (code) {
-    case null:
-    case "VAULT_ROUND_NOT_ENDED":
-      return "nothing-to-do";
-    case "VAULT_ROUND_CHANGED":
-    case "VAULT_WOULD_NOT_SETTLE":
-    case "VAULT_NOT_SETTLER":
-    case "VAULT_GUARD_KEEPS_TOKENS":
-      return "refused";
-    default:
-      return "reverted";
+  if (code === null || code === "VAULT_ROUND_NOT_ENDED") {
+    return "nothing-to-do";
   }
+  return isRefusalCode(code) ? "refused" : "reverted";
 }
 
 /** @param isCertain False if an invalid instruction may have used up all gas. */

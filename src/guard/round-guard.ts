@@ -8,7 +8,10 @@ import {
   keccak256,
 } from "ethers";
 
+import { listOf } from "../json.js";
 import type { Address, VaultRound } from "../protocol/index.js";
+import { decodeArguments } from "../rpc/revert-reason.js";
+import type { ErrorValues } from "../rpc/revert-reason.js";
 import { RoundGuardArtifact } from "./artifact.js";
 
 /** The round that a guard accepts, and its conditions for the settlement. */
@@ -52,45 +55,37 @@ export function parseGuarded(
   data: string,
 ): { readonly vault: string; readonly guard: GuardedSettlement } | undefined {
   try {
-    const values: readonly unknown[] = guardInterface
+    const values: Readonly<Record<string, unknown>> = guardInterface
       .decodeFunctionData("settle", data)
-      .toArray();
-    const [vault, factory, startTime, strikePrice, ...rest] = values;
-    const [mustHaveEnded, mustSettle, tokens] = rest;
+      .toObject();
+    const vault = String(values["vault"]);
     const guard = {
       address,
-      factory: String(factory),
+      factory: String(values["factory"]),
       round: {
-        startTime: BigInt(String(startTime)),
-        strikePrice: BigInt(String(strikePrice)),
+        startTime: BigInt(String(values["startTime"])),
+        strikePrice: BigInt(String(values["strikePrice"])),
       },
-      mustHaveEnded: mustHaveEnded === true,
-      mustSettle: mustSettle === true,
+      mustHaveEnded: values["mustHaveEnded"] === true,
+      mustSettle: values["mustSettle"] === true,
       // Checksummed by the decoder.
-      tokens: Array.isArray(tokens) ? tokens.map(String) : [],
+      tokens: listOf(values["tokens"]).map(String),
     };
-    const call = { vault: String(vault), guard };
-    return encodeGuarded(call.vault, guard) === data ? call : undefined;
+    return encodeGuarded(vault, guard) === data ? { vault, guard } : undefined;
   } catch {
     return undefined;
   }
 }
 
-/**
- * Finds what the vault or the factory reverted with, in the guard's error around it.
- *
- * @param data Revert data of a call of the guard, 0x hex.
- * @returns Undefined for every other error.
- */
-export function unwrapReverted(data: string): string | undefined {
-  for (const name of ["VaultReverted", "FactoryReverted"]) {
-    try {
-      return String(guardInterface.decodeErrorResult(name, data)[0]);
-    } catch {
-      // Another error, or bytes that are none.
-    }
-  }
-  return undefined;
+/** @returns The error of the guard in revert data, 0x hex; undefined for any other data. */
+export function guardErrorIn(
+  data: string,
+): { readonly name: string; readonly values: ErrorValues } | undefined {
+  const error = guardInterface.getError(data.slice(0, 10));
+  const values = error === null ? undefined : decodeArguments(error, data);
+  return error === null || values === undefined
+    ? undefined
+    : { name: error.name, values };
 }
 
 /** @param settler The only account that may settle; the zero address for anyone. */

@@ -15,7 +15,6 @@ import {
   placesOf,
   set,
   standaloneQueries,
-  wireName,
 } from "../protocol/index.js";
 import type {
   CalMarginsParameters,
@@ -259,7 +258,12 @@ function setAnswer(
   if (Array.isArray(answer)) {
     return setMarginsOfTerms(answer);
   }
-  const { key, inputs, outputs } = operationEntry(operation);
+  const {
+    key,
+    inputs,
+    outputs,
+    functionName = operation,
+  } = operationEntry(operation);
   const values =
     outputs.length === 1
       ? [answer]
@@ -269,7 +273,7 @@ function setAnswer(
   }
   const mock = mockInterfaces[role];
   // A setter is named after the function or after the value.
-  const setter = [wireName(operation).replace(/^(?:get|query|cal)/u, ""), key]
+  const setter = [functionName.replace(/^(?:get|query|cal)/u, ""), key]
     .map((name) => `set${capitalize(name)}`)
     .find((name) => mock.hasFunction(name));
   assertInvariant(setter !== undefined, `no mock answers ${operation}`);

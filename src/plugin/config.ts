@@ -11,13 +11,13 @@ import type {
 } from "hardhat/types/hooks";
 
 import { FORK_NETWORK } from "../host.js";
+import type { SettlementSettings } from "../host.js";
 import { asRecord } from "../json.js";
 import type {
   ContractRole,
   DisplayDecimals,
   DisplaySettings,
 } from "../protocol/index.js";
-import type { SettlementSettings } from "../protocol/settlement-settings.js";
 
 export type { SettlementSettings };
 

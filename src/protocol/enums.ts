@@ -26,18 +26,13 @@ export const enums = {
 
 export type EnumName = keyof typeof enums;
 
-export const enumWords = {
-  contractType: keysOf(ContractType),
-  orderState: keysOf(OrderState),
-} as const satisfies Record<EnumName, readonly string[]>;
-
 export function isEnumName(unit: string): unit is EnumName {
   return Object.hasOwn(enums, unit);
 }
 
 /** `put (2)`, or `unknown (7)` for a number that the protocol does not list. */
 export function describeEnumValue(enumName: EnumName, value: number): string {
-  const numbers: Readonly<Record<string, number>> = enums[enumName];
-  const word = enumWords[enumName].find((one) => numbers[one] === value);
-  return `${word ?? "unknown"} (${value})`;
+  const listed = Object.entries(enums[enumName]);
+  const [word] = listed.find(([, number]) => number === value) ?? ["unknown"];
+  return `${word} (${value})`;
 }

@@ -1,4 +1,3 @@
-export * from "./contracts.js";
 export * from "./display-decimals.js";
 export * from "./enums.js";
 export * from "./operations.js";

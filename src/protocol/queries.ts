@@ -1,7 +1,7 @@
-import type { ContractRole } from "./contracts.js";
-import { enumWords, keysOf } from "./enums.js";
+import { ContractType, keysOf } from "./enums.js";
 import { operations } from "./operations.js";
 import type {
+  ContractRole,
   Field,
   Operation,
   OperationName,
@@ -37,37 +37,6 @@ export function operationEntry(name: OperationName): Operation {
   return operations[name];
 }
 
-export function wireName(name: OperationName): string {
-  return operationEntry(name).functionName ?? name;
-}
-
-/** Builds a result of an operation: its only value, or an object of its values. */
-export function answerOf<Value>(
-  name: OperationName,
-  valueOf: (field: Field) => Value,
-): Value | Readonly<Record<string, Value>> {
-  const { outputs } = operationEntry(name);
-  const [only, ...others] = outputs;
-  return only !== undefined && others.length === 0
-    ? valueOf(only)
-    : Object.fromEntries(outputs.map((field) => [field.name, valueOf(field)]));
-}
-
-export function fieldsOf<
-  Name extends ReadOperationName,
-  Value extends (typeof operations)[Name]["outputs"][number]["name"],
->(
-  operation: Name,
-  names: readonly Value[],
-): ReadonlyArray<Field & { readonly name: Value }> {
-  const { outputs } = operationEntry(operation);
-  return names.flatMap((name) =>
-    outputs.filter(
-      (field): field is Field & { readonly name: Value } => field.name === name,
-    ),
-  );
-}
-
 /** Returns the contracts that have the operation, by the argument that chooses one. */
 export function targetsOf(
   name: OperationName,
@@ -88,19 +57,13 @@ export function isStandalone(name: ReadOperationName): boolean {
 /** Returns a call for each contract of an operation, or for each contract type. */
 export function queriesOf(name: ReadOperationName): readonly Query[] {
   const { inputs, key } = operationEntry(name);
-  return targetsOf(name).flatMap(({ variant, role }): Query[] => {
-    if (variant !== undefined) {
-      return [{ operation: name, role, args: [variant], path: [key, variant] }];
-    }
-    if (inputs.length === 0) {
-      return [{ operation: name, role, args: [], path: [key] }];
-    }
-    return enumWords.contractType.map((word) => ({
-      operation: name,
-      role,
-      args: [word],
-      path: [key, word],
-    }));
+  return targetsOf(name).flatMap(({ variant, role }) => {
+    const words = inputs.length > 0 ? keysOf(ContractType) : [variant];
+    return words.map((word): Query =>
+      word === undefined
+        ? { operation: name, role, args: [], path: [key] }
+        : { operation: name, role, args: [word], path: [key, word] },
+    );
   });
 }
 

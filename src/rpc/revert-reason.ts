@@ -1,10 +1,16 @@
 import { Buffer } from "node:buffer";
 
 import { panicErrorCodeToMessage } from "@nomicfoundation/hardhat-utils/panic-errors";
-import { AbiCoder, ErrorFragment, ParamType, dataSlice } from "ethers";
+import {
+  AbiCoder,
+  ErrorFragment,
+  Interface,
+  ParamType,
+  dataSlice,
+} from "ethers";
 
 import { IMockErrors__factory } from "../bindings/factories/IMockErrors__factory.js";
-import { guardErrors } from "../guard/errors.js";
+import { RoundGuardArtifact } from "../guard/artifact.js";
 import { toJsonValue } from "../json.js";
 
 export interface RevertReason {
@@ -48,11 +54,9 @@ export function decodeRevertReason(
   ownErrors ??= [
     errorString,
     panic,
-    ...guardErrors(),
-    ...IMockErrors__factory.createInterface().fragments.filter(
-      (fragment) => fragment instanceof ErrorFragment,
-    ),
-  ];
+    ...new Interface(RoundGuardArtifact.abi).fragments,
+    ...IMockErrors__factory.createInterface().fragments,
+  ].filter((fragment) => fragment instanceof ErrorFragment);
   for (const error of [...ownErrors, ...errors]) {
     const values =
       error.selector === selector ? decodeArguments(error, data) : undefined;
@@ -71,7 +75,7 @@ export function decodeRevertReason(
 /** Example: `TooEarly(end: 1700000000)`. */
 function describeError(
   error: ErrorFragment,
-  values: Values,
+  values: ErrorValues,
   hide: (text: string) => string,
 ): Pick<RevertReason, "kind" | "text"> {
   const [first] = Object.values(values);
@@ -92,14 +96,14 @@ function describeError(
   return { kind: "custom", text: `${error.name}(${shown.join(", ")})` };
 }
 
-/** Values by name, nested as in the ABI. */
-type Values = Readonly<Record<string, unknown>>;
+/** ErrorValues by name, nested as in the ABI. */
+export type ErrorValues = Readonly<Record<string, unknown>>;
 
 /** @returns Undefined if the arguments of the error do not begin with a canonical encoding. */
 export function decodeArguments(
   { inputs }: ErrorFragment,
   data: string,
-): Values | undefined {
+): ErrorValues | undefined {
   const coder = AbiCoder.defaultAbiCoder();
   // As bytes, because ethers throws for a string with invalid UTF-8.
   const types = inputs.map((input) =>
@@ -119,7 +123,7 @@ export function decodeArguments(
 function toPlainRecord(
   types: readonly ParamType[],
   values: readonly unknown[],
-): Values {
+): ErrorValues {
   return Object.fromEntries(
     types.map((type, index) => [
       // Never a bare number, because objects list numeric keys first.

@@ -5,7 +5,7 @@ import type { NetworkConfigOverride } from "hardhat/types/config";
 import type { ChainType, NetworkConnection } from "hardhat/types/network";
 
 import type { AddressResolver } from "../client/addresses.js";
-import { absentContract } from "../client/failed-reading.js";
+import { failedReading, isNotConfigured } from "../client/failed-reading.js";
 import {
   checksumAddress,
   describeInput,
@@ -122,17 +122,21 @@ async function copyOf(vault: VaultHost) {
   const [guard, ...located] = await Promise.all([
     vault.guardAddress(),
     ...contractRoleNames.map(
-      async (role) => await vault.addressOf(role).catch(absentContract),
+      async (role) =>
+        await vault.addressOf(role).catch((error: unknown) => {
+          const { error: missing } = failedReading(error);
+          if (!isNotConfigured(missing)) {
+            throw missing;
+          }
+          const { path: setting, hint } = missing.details;
+          return { path: String(setting), hint: String(hint) };
+        }),
     ),
   ]);
   const addresses: AddressResolver = async (role) => {
     const found = located[contractRoleNames.indexOf(role)];
     assertInvariant(found !== undefined, `${role} was not resolved`);
-    if (!("error" in found)) {
-      return await Promise.resolve(found);
-    }
-    const { path: setting, hint } = found.error.details;
-    return { path: String(setting), hint: String(hint) };
+    return await Promise.resolve(found);
   };
   return { addresses, settings: { ...vault.settings, guard: guard?.address } };
 }

@@ -3,16 +3,16 @@
 import type { LocatedAddress } from "../client/addresses.js";
 import { decodeOrThrow, encodeCall } from "../client/codec.js";
 import {
-  absentContract,
   failedReading,
   isFailedReading,
+  isNotConfigured,
 } from "../client/failed-reading.js";
 import { checksumAddress } from "../client/inputs.js";
 import type { LensFacts } from "../client/lens/facts.js";
 import type { ReadCall } from "../client/lens/lens.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
 import { hexWord } from "../client/words.js";
-import { assertInvariant, vaultError } from "../errors.js";
+import { assertInvariant, fallbackTo, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { asRecord } from "../json.js";
 import {
@@ -42,11 +42,13 @@ export async function findContracts(
 ): Promise<readonly KnownContract[]> {
   const found = await Promise.all(
     contractRoleNames.map(async (role) => {
-      const located = await vault.addressOf(role).catch(absentContract);
-      return { role, ...located };
+      const located = await vault
+        .addressOf(role)
+        .catch(fallbackTo(undefined, isNotConfigured));
+      return located === undefined ? [] : { role, ...located };
     }),
   );
-  return found.filter((contract) => "address" in contract);
+  return found.flat();
 }
 
 /** Values or failed readings by name. Example: `pools.public`, `orders.7`. */

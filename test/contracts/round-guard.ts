@@ -2,17 +2,8 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 
 import { expect } from "chai";
-import {
-  ErrorFragment,
-  Interface,
-  ZeroAddress,
-  concat,
-  id,
-  toBeHex,
-} from "ethers";
+import { ZeroAddress, concat, id, toBeHex } from "ethers";
 
-import { RoundGuardArtifact } from "../../src/guard/artifact.js";
-import { guardErrors } from "../../src/guard/errors.js";
 import {
   encodeGuarded,
   guardAddressOf,
@@ -52,15 +43,6 @@ describe("RoundGuard", () => {
       "0x36312Fb6E534BC5168d4a864a72Dc10d2392797F",
     );
     expect(guardCreationCode(ACCOUNT)).to.match(/(?:ab){20}$/u);
-  });
-
-  it("has the errors that reverts are read with", () => {
-    const errors = new Interface(RoundGuardArtifact.abi).fragments.filter(
-      (fragment) => fragment instanceof ErrorFragment,
-    );
-    expect(guardErrors().map((error) => error.format("full"))).to.have.members(
-      errors.map((error) => error.format("full")),
-    );
   });
 
   it("is recognised by its code, whoever its settler is, and nothing else is", () => {

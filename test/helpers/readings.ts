@@ -1,10 +1,6 @@
-import {
-  answerOf,
-  get,
-  set,
-  standaloneQueries,
-} from "../../src/protocol/index.js";
+import { get, set, standaloneQueries } from "../../src/protocol/index.js";
 import type { StandaloneReadings } from "../../src/client/index.js";
+import { answerOf } from "./zero-answer.js";
 
 /** Readings without arguments that a contract of this role answers, by path. */
 export const pathsOf = (...roles: readonly string[]): readonly string[] =>

@@ -1,7 +1,9 @@
 import { ZeroAddress } from "ethers";
 
-import { answerOf } from "../../src/protocol/index.js";
+import { operationEntry } from "../../src/protocol/index.js";
 import type {
+  Field,
+  OperationName,
   OperationResult,
   ReadOperationName,
   WireType,
@@ -14,6 +16,16 @@ const zeros: Readonly<Record<WireType, unknown>> = {
   string: "",
   address: ZeroAddress,
 };
+
+/** A result of an operation: its only value, or an object of its values. */
+export function answerOf(
+  name: OperationName,
+  valueOf: (field: Field) => unknown,
+): unknown {
+  const { outputs } = operationEntry(name);
+  const values = outputs.map((field) => [field.name, valueOf(field)] as const);
+  return values.length === 1 ? values[0]?.[1] : Object.fromEntries(values);
+}
 
 /** What a contract without any value returns. */
 export function zeroAnswer<Name extends ReadOperationName>(

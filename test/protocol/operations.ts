@@ -7,7 +7,6 @@ import {
 } from "../../src/client/index.js";
 import hardhatVault from "../../src/index.js";
 import {
-  answerOf,
   declaredDecimals,
   describeEnumValue,
   describeTime,
@@ -145,14 +144,6 @@ describe("the operations table", () => {
       ...["pools.public.deposit=deposit", "pools.private.locked=locked"],
     ]);
     expect(values).to.have.length(2 + 6 + 1 + 2 + 1);
-  });
-
-  it("builds a single value by itself and several as an object", () => {
-    expect(answerOf("queryVolume", () => 1n)).to.equal(1n);
-    expect(answerOf("calMargins", ({ name }) => name)).to.deep.equal({
-      baseMarginAmount: "baseMarginAmount",
-      xMarginAmount: "xMarginAmount",
-    });
   });
 
   it("puts values where it finds them again, and keeps their neighbours", () => {

@@ -1,7 +1,6 @@
 import { expect } from "chai";
-import { ErrorFragment, Interface } from "ethers";
+import { ErrorFragment, Interface, id } from "ethers";
 
-import { guardErrors } from "../../src/guard/errors.js";
 import { classify } from "../../src/rpc/errors.js";
 import {
   decodeArguments,
@@ -152,10 +151,8 @@ describe("the reason of a revert", () => {
   });
 
   it("is that of the guard's errors", () => {
-    const [error] = guardErrors().filter(({ inputs }) => inputs.length === 0);
-    expect(decodeRevertReason(String(error?.selector)).text).to.equal(
-      `${error?.name}()`,
-    );
+    const { text } = decodeRevertReason(id("NestedCall()").slice(0, 10));
+    expect(text).to.equal("NestedCall()");
   });
 
   it("has the arguments of an error of a given ABI, lists and tuples too", () => {
