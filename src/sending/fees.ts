@@ -3,7 +3,7 @@ import { toQuantity } from "ethers";
 import type { NetworkConfig } from "hardhat/types/config";
 
 import { fallbackTo, vaultError } from "../errors.js";
-import type { GivenValue } from "../errors.js";
+import type { GivenValue, VaultError } from "../errors.js";
 import { formatGasPrice } from "../protocol/amounts.js";
 import type { VaultHost } from "../host.js";
 import { toBlockId } from "../rpc/block-id.js";
@@ -47,26 +47,23 @@ interface FeeLimit {
 const USUAL_TIP = 1_000_000_000n;
 /** A limit that leaves room for dearer days, and none for an absurd price. */
 const LIMIT_TIMES = 10n;
+const isRefused = ({ code }: VaultError): boolean => code === "VAULT_RPC_ERROR";
 
 /**
  * Returns the configured gas price, else the fees of ethers' `getFeeData`: twice the
  * base fee plus the tip that the node suggests.
- *
- * @param next The tip is asked for while this block is read.
  */
 export async function resolveFees(
   rpc: RpcClient,
-  config: Pick<NetworkConfig, "gasPrice">,
+  { gasPrice }: Pick<NetworkConfig, "gasPrice">,
   next: Pick<Block, "baseFeePerGas"> | Promise<Pick<Block, "baseFeePerGas">>,
 ): Promise<GasPrice> {
-  if (config.gasPrice !== "auto") {
-    return priceOf({ gasPrice: config.gasPrice });
+  if (gasPrice !== "auto") {
+    return priceOf({ gasPrice });
   }
   const [{ baseFeePerGas }, maxPriorityFeePerGas] = await Promise.all([
     next,
-    getPriorityFee(rpc).catch(
-      fallbackTo(USUAL_TIP, ({ code }) => code === "VAULT_RPC_ERROR"),
-    ),
+    getPriorityFee(rpc).catch(fallbackTo(USUAL_TIP, isRefused)),
   ]);
   if (baseFeePerGas === undefined) {
     return priceOf({ gasPrice: await getGasPrice(rpc) });
@@ -83,6 +80,16 @@ export function priceOf(fees: Fees, baseFeePerGas = 0n): GasPrice {
   return { fees, current: min(highest, baseFeePerGas + tip), highest };
 }
 
+/** Lowers the highest price; never below the current one. */
+export function offerAtMost(price: GasPrice, most: bigint): GasPrice {
+  const { fees, current } = price;
+  if ("gasPrice" in fees || most >= price.highest) {
+    return price;
+  }
+  const highest = max(most, current);
+  return { fees: { ...fees, maxFeePerGas: highest }, current, highest };
+}
+
 /**
  * Lowers the highest price to the limit: twice the base fee is a reserve for the blocks
  * until the transaction is mined.
@@ -92,32 +99,34 @@ export function priceOf(fees: Fees, baseFeePerGas = 0n): GasPrice {
 export function limitFees(
   network: string,
   price: GasPrice,
-  { maxFeePerGas: limit, maxPriorityFeePerGas: tipLimit }: FeeLimits,
+  limits: FeeLimits,
 ): GasPrice {
-  const { fees, current } = price;
-  if ("maxPriorityFeePerGas" in fees) {
-    const { maxPriorityFeePerGas } = fees;
-    refuseAbove(network, "a priority fee", maxPriorityFeePerGas, tipLimit);
-  }
-  refuseAbove(network, "a price", current, limit);
+  const { maxFeePerGas: limit } = limits;
+  requireWithin(network, price.current, price.fees, limits);
   return limit === undefined ? price : offerAtMost(price, limit.wei);
 }
 
 /** @throws VaultError VAULT_FEE_ABOVE_LIMIT */
-export function refuseAbove(
+export function requireWithin(
   network: string,
-  what: string,
   price: bigint,
-  limit: FeeLimit | undefined,
+  fees: Fees,
+  limits: FeeLimits,
 ): void {
-  if (limit !== undefined && price > limit.wei) {
-    throw vaultError("VAULT_FEE_ABOVE_LIMIT", {
-      network,
-      what,
-      price: givenPrice(price),
-      limit: givenPrice(limit.wei),
-      setting: limit.setting,
-    });
+  const tip = "gasPrice" in fees ? 0n : fees.maxPriorityFeePerGas;
+  for (const [what, wei, limit] of [
+    ["a priority fee", tip, limits.maxPriorityFeePerGas],
+    ["a price", price, limits.maxFeePerGas],
+  ] as const) {
+    if (limit !== undefined && wei > limit.wei) {
+      throw vaultError("VAULT_FEE_ABOVE_LIMIT", {
+        network,
+        what,
+        price: givenPrice(wei),
+        limit: givenPrice(limit.wei),
+        setting: limit.setting,
+      });
+    }
   }
 }
 
@@ -145,16 +154,6 @@ export async function requireFeeLimit(
     const details = { network, price: givenPrice(current), limit };
     throw vaultError("VAULT_FEE_LIMIT_NEEDED", details);
   }
-}
-
-/** Lowers the highest price; never below the current one. */
-export function offerAtMost(price: GasPrice, most: bigint): GasPrice {
-  const { fees, current } = price;
-  if ("gasPrice" in fees || most >= price.highest) {
-    return price;
-  }
-  const highest = max(most, current);
-  return { fees: { ...fees, maxFeePerGas: highest }, current, highest };
 }
 
 export interface Gas {
@@ -185,50 +184,34 @@ export async function resolveGas(
   if (gas !== "auto") {
     return { gas };
   }
-  if (simulated !== undefined && gasMultiplier === 1) {
-    return { gas: withMargin(simulated, blockGasLimit) };
+  let found = simulated;
+  if (found === undefined) {
+    const { gasPrice, ...free } = call;
+    const priced =
+      gasPrice === undefined
+        ? undefined
+        : await estimateGas(rpc, { ...free, gasPrice: toQuantity(gasPrice) })
+            // The account may be too poor to pay.
+            .catch(fallbackTo(undefined, isRefused));
+    const estimate = priced ?? (await estimateGas(rpc, free));
+    if ("reverted" in estimate) {
+      return estimate;
+    }
+    found = { used: estimate.gas, needed: estimate.gas };
   }
-  const { gasPrice, ...free } = call;
-  const priced =
-    gasPrice === undefined
-      ? undefined
-      : await estimateGas(rpc, { ...free, gasPrice: toQuantity(gasPrice) })
-          // The account may be too poor to pay.
-          .catch(
-            fallbackTo(undefined, ({ code }) => code === "VAULT_RPC_ERROR"),
-          );
-  const estimate = priced ?? (await estimateGas(rpc, free));
-  if ("reverted" in estimate) {
-    return estimate;
-  }
-  if (gasMultiplier === 1) {
-    const expected = { used: estimate.gas, needed: estimate.gas };
-    return { gas: withMargin(expected, blockGasLimit) };
-  }
-  const needed = max(estimate.gas, simulated?.needed ?? 0n);
-  const multiplied = BigInt(Math.floor(Number(needed) * gasMultiplier));
-  const limit = mostOf(blockGasLimit);
-  return { gas: multiplied > limit ? limit - 1n : multiplied };
-}
-
-/** Adds a quarter to the gas that a settlement needs, as far as the chain allows. */
-export function withMargin(
-  { used, needed }: SimulatedGas,
-  blockGasLimit: bigint,
-): bigint {
-  const limit = mostOf(blockGasLimit);
+  const { used, needed } = found;
+  const wanted =
+    gasMultiplier === 1
+      ? (needed * 5n) / 4n
+      : BigInt(Math.floor(Number(needed) * gasMultiplier));
+  // The gas limit of later blocks may be lower.
+  const most = (blockGasLimit * 95n) / 100n;
   // The chain may cap the gas of a transaction: stay below the cap if the gas used fits.
   const highest =
     used <= TRANSACTION_GAS_CAP
       ? min(blockGasLimit, TRANSACTION_GAS_CAP)
       : blockGasLimit;
-  const wanted = (needed * 5n) / 4n;
-  return min(highest, wanted > limit ? max(needed, limit) : wanted);
-}
-
-/** The gas limit of later blocks may be lower. */
-function mostOf(blockGasLimit: bigint): bigint {
-  return (blockGasLimit * 95n) / 100n;
+  return { gas: min(highest, wanted > most ? max(needed, most) : wanted) };
 }
 
 /** @param block State to estimate on. Default: the node's choice. */

@@ -1,23 +1,24 @@
 import { max } from "@nomicfoundation/hardhat-utils/bigint";
 
 import { checksumAddress } from "../client/inputs.js";
-import { VaultError, fallbackTo, hasErrorCode, vaultError } from "../errors.js";
+import { fallbackTo, hasErrorCode, vaultError } from "../errors.js";
+import type { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { Address, Hex } from "../protocol/index.js";
 import { getBlock } from "../rpc/blocks.js";
-import type { Block } from "../rpc/blocks.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 import {
   estimateGas,
   offerAtMost,
   priceOf,
-  refuseAbove,
   requireFeeLimit,
+  requireWithin,
   resolveFees,
 } from "./fees.js";
 import type { FeeLimits, Fees } from "./fees.js";
 import { resolveSigner } from "./signer.js";
-import { sign } from "./transaction.js";
+import type { Signer } from "./signer.js";
+import { describeProblem, sign } from "./transaction.js";
 import type { SentTransaction } from "./transaction.js";
 
 export type RequestedReplacement = "bump" | "cancel";
@@ -53,11 +54,12 @@ const TRANSFER_GAS = 21_000n;
 export async function requireReplaceable(
   { rpc, connection }: VaultHost,
   transaction: SentTransaction,
-): Promise<void> {
+): Promise<Signer> {
   if (transaction.raw === undefined) {
     throw cannotReplace(transaction);
   }
-  await resolveSigner(rpc, connection.networkConfig, transaction.from);
+  const { from } = transaction;
+  return await resolveSigner(rpc, connection.networkConfig, from);
 }
 
 function cannotReplace({ from, nonce }: SentTransaction): VaultError {
@@ -92,21 +94,23 @@ export async function signReplacement(
       | undefined;
   },
 ): Promise<SignedReplacement> {
-  const { rpc, connection } = vault;
-  const { from, nonce, chainId, fees: old } = newest;
-  if (old === undefined || newest.raw === undefined) {
-    throw cannotReplace(newest);
-  }
-  const block = await getBlock(rpc);
-  const fees = raiseFees(old, await askedFees(rpc, old, block, limits));
-  const price = priceOf(fees, block.baseFeePerGas);
+  const { rpc } = vault;
+  const signer = await requireReplaceable(vault, newest);
+  // Only in process, where nothing is signed, are there no fees.
+  const { from, nonce, chainId, fees: old = { gasPrice: 0n } } = newest;
+  const { baseFeePerGas } = await getBlock(rpc);
+  // What the node asks for now, not what is configured.
+  const asked = await resolveFees(
+    rpc,
+    { gasPrice: "auto" },
+    { baseFeePerGas: "gasPrice" in old ? undefined : baseFeePerGas },
+  );
+  const { maxFeePerGas: limit } = limits;
+  const offered = limit === undefined ? asked : offerAtMost(asked, limit.wei);
+  const fees = raiseFees(old, offered.fees);
+  const price = priceOf(fees, baseFeePerGas);
   try {
-    refuseAbove(rpc.network, "a price", price.highest, limits.maxFeePerGas);
-    if ("maxPriorityFeePerGas" in fees) {
-      const { maxPriorityFeePerGas: tip } = fees;
-      const limit = limits.maxPriorityFeePerGas;
-      refuseAbove(rpc.network, "a priority fee", tip, limit);
-    }
+    requireWithin(rpc.network, price.highest, fees, limits);
     if (confirm === undefined) {
       await requireFeeLimit(vault, price, limits);
     }
@@ -132,15 +136,11 @@ export async function signReplacement(
     maxCost: call.gas * price.highest,
   });
   if (answer !== undefined && answer !== true) {
-    const problem = VaultError.isVaultError(answer)
-      ? answer.shortMessage
-      : answer;
-    return { problem };
+    return { problem: describeProblem(answer) };
   }
-  const signer = await resolveSigner(rpc, connection.networkConfig, from);
   const unsigned = { ...call, from, chainId, nonce, fees };
   const { raw, hash } = await sign(rpc, signer, unsigned);
-  if (raw === undefined || hash === undefined) {
+  if (hash === undefined) {
     throw cannotReplace(newest);
   }
   return {
@@ -173,28 +173,9 @@ function raise(price: bigint): bigint {
   return price === 0n ? 1n : (price * 9n + 7n) / 8n;
 }
 
-/**
- * Returns the fees that the node asks for now, not the configured ones. The reserve for later
- * base fees is lowered to the limit, as in the first transaction.
- */
-async function askedFees(
-  rpc: RpcClient,
-  old: Fees,
-  { baseFeePerGas }: Block,
-  { maxFeePerGas: limit }: FeeLimits,
-): Promise<Fees> {
-  const asked = await resolveFees(
-    rpc,
-    { gasPrice: "auto" },
-    { baseFeePerGas: "gasPrice" in old ? undefined : baseFeePerGas },
-  );
-  return (limit === undefined ? asked : offerAtMost(asked, limit.wei)).fees;
-}
-
 async function transferGas(rpc: RpcClient, from: string): Promise<bigint> {
-  const call = { from, to: from, data: "0x" };
   // Some rollups need more than the transfer itself.
-  const estimate = await estimateGas(rpc, call).catch(
+  const estimate = await estimateGas(rpc, { from, to: from, data: "0x" }).catch(
     fallbackTo(undefined, ({ code }) => code === "VAULT_RPC_ERROR"),
   );
   return estimate !== undefined && "gas" in estimate

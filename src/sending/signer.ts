@@ -33,6 +33,8 @@ export interface Signer {
 
 /**
  * Finds the account that settles: the given one, else the network's `from`, else its first.
+ *
+ * @throws VaultError VAULT_NO_SIGNER, VAULT_UNKNOWN_SIGNER, VAULT_INVALID_KEY
  */
 export async function resolveSigner(
   rpc: RpcClient,
@@ -45,18 +47,19 @@ export async function resolveSigner(
       ? undefined
       : parseAddress(config.from, `networks.${network}.from`);
   const from = given === undefined ? configured : parseAccount(given, "from");
+  const kind = config.type === "http" ? "remote" : "in-process";
   if (config.type !== "http" && from !== undefined) {
     // It may be impersonated. If it is not, the in-process network refuses it.
-    return { address: from, kind: "in-process" };
+    return { address: from, kind };
   }
-  const key =
-    config.type === "http"
-      ? await findKey(rpc, config.accounts, from)
-      : undefined;
-  if (key !== undefined) {
-    const sign = async (transaction: Transaction): Promise<string> =>
-      await key.signTransaction(transaction);
-    return { address: checksumAddress(key.address), kind: "local", sign };
+  if (config.type === "http" && config.accounts !== "remote") {
+    for await (const key of configuredKeys(rpc, config.accounts)) {
+      if (from === undefined || key.address === from) {
+        const sign = async (transaction: Transaction): Promise<string> =>
+          await key.signTransaction(transaction);
+        return { address: checksumAddress(key.address), kind: "local", sign };
+      }
+    }
   }
   // Accounts of the node, or of a plugin for a hardware wallet.
   const listed = await getAccounts(rpc).catch((error: unknown) => {
@@ -78,7 +81,6 @@ export async function resolveSigner(
     const known = accounts.length === 0 ? "none" : accounts.join(", ");
     throw vaultError("VAULT_UNKNOWN_SIGNER", { from: address, network, known });
   }
-  const kind = config.type === "http" ? "remote" : "in-process";
   return { address, kind };
 }
 
@@ -152,51 +154,28 @@ export async function inTurn<Result>(
   return await queue(task);
 }
 
-type Accounts = Extract<NetworkConfig, { type: "http" }>["accounts"];
+type Accounts = Exclude<
+  Extract<NetworkConfig, { type: "http" }>["accounts"],
+  "remote"
+>;
 
-/** @returns The configured key of an account, by default the first. */
-async function findKey(
+async function* configuredKeys(
   rpc: RpcClient,
   accounts: Accounts,
-  from: string | undefined,
-): Promise<BaseWallet | undefined> {
-  if (accounts === "remote") {
-    return undefined;
-  }
-  const keys = Array.isArray(accounts)
-    ? accounts.map((account, index) => async () => {
-        const problem = "it is not a private key";
-        return await readSecret(
-          rpc,
-          `accounts[${index}]`,
-          problem,
-          async () => {
-            const key = await account.getHexString();
-            rpc.redactor.keepKey(key);
-            return new Wallet(key);
-          },
-        );
-      })
-    : await readMnemonic(rpc, accounts);
-  for (const readKey of keys) {
-    const wallet = await readKey();
-    if (from === undefined || wallet.address === from) {
-      return wallet;
+): AsyncGenerator<BaseWallet, void> {
+  const { redactor } = rpc;
+  if (Array.isArray(accounts)) {
+    for (const [index, account] of accounts.entries()) {
+      const problem = "it is not a private key";
+      yield await readSecret(rpc, `accounts[${index}]`, problem, async () => {
+        const key = await account.getHexString();
+        redactor.keepKey(key);
+        return new Wallet(key);
+      });
     }
+    return;
   }
-  return undefined;
-}
-
-async function readMnemonic(
-  rpc: RpcClient,
-  {
-    mnemonic,
-    passphrase,
-    path,
-    initialIndex,
-    count,
-  }: Exclude<Accounts, "remote" | readonly unknown[]>,
-): Promise<ReadonlyArray<() => Promise<BaseWallet>>> {
+  const { mnemonic, passphrase, path, initialIndex, count } = accounts;
   const problem =
     "a word is not in the BIP-39 list, or the last one does not match the others";
   const parent = await readSecret(
@@ -205,15 +184,14 @@ async function readMnemonic(
     problem,
     async () => {
       const [words, password] = [await mnemonic.get(), await passphrase.get()];
-      rpc.redactor.keep(words, password);
+      redactor.keep(words, password);
       const phrase = Mnemonic.fromPhrase(words.trim(), password);
       return HDNodeWallet.fromMnemonic(phrase, path.replace(/\/$/u, ""));
     },
   );
-  return Array.from(
-    { length: count },
-    (_, index) => async () => parent.deriveChild(initialIndex + index),
-  );
+  for (let index = 0; index < count; index += 1) {
+    yield parent.deriveChild(initialIndex + index);
+  }
 }
 
 /** Drops the cause, which may quote the secret, unless a variable is missing. */
