@@ -1,121 +1,18 @@
 import { VaultError, hasErrorCode, vaultError } from "../errors.js";
-import type { VaultErrorCode } from "../errors.js";
 import { refusedBy } from "../guard/outcome.js";
 import type { Stopped } from "../guard/outcome.js";
 import type { Hex } from "../protocol/index.js";
 import { pause, unlessAborted } from "../rpc/signals.js";
-import type { Receipt } from "../rpc/transactions.js";
+import type { Job, Outcome } from "./job.js";
 import { look } from "./look.js";
-import type { Mined, Seen, Sought } from "./look.js";
-import type { RequestedReplacement, SignedReplacement } from "./replace.js";
+import type { Seen } from "./look.js";
+import type { RequestedReplacement } from "./replace.js";
 import { describeProblem, newestOf, send } from "./transaction.js";
 import type {
   SendAnswer,
   SentTransaction,
   SentTransactions,
 } from "./transaction.js";
-
-/** The time that a settlement may take. */
-export class TimeLimit {
-  public readonly signal: AbortSignal;
-  readonly #end: number;
-  /** Node.js 22 collects a deadline that only `AbortSignal.any()` refers to. */
-  readonly #signals: readonly AbortSignal[];
-
-  /** @param others Signals that end it, too. */
-  constructor(milliseconds: number, others: readonly AbortSignal[] = []) {
-    this.#signals = [AbortSignal.timeout(Math.ceil(milliseconds)), ...others];
-    this.signal = AbortSignal.any([...this.#signals]);
-    this.#end = performance.now() + milliseconds;
-  }
-
-  /** Milliseconds. */
-  public get remaining(): number {
-    return Math.max(0, this.#end - performance.now());
-  }
-
-  public get isOver(): boolean {
-    return this.signal.aborted || this.remaining === 0;
-  }
-}
-
-export type SendingEvent =
-  /** Sends a transaction, or follows an interrupted one. Null: not known yet. */
-  | {
-      readonly type: "sending" | "resuming";
-      readonly hash: Hex | null;
-      readonly nonce: number;
-    }
-  /** Sends another transaction with the nonce of the one that is not mined. */
-  | {
-      readonly type: "replacing";
-      readonly kind: "settlement" | "cancellation";
-      readonly hash: Hex;
-      readonly nonce: number;
-    }
-  | { readonly type: "hash"; readonly hash: Hex }
-  | {
-      readonly type: "mined";
-      readonly hash: Hex;
-      readonly blockNumber: number;
-    }
-  /** One more confirmation, if `confirmations` is more than 1. */
-  | {
-      readonly type: "confirmed";
-      readonly hash: Hex;
-      readonly confirmations: number;
-      readonly wanted: number;
-    }
-  /** Problem that does not end the settlement. */
-  | { readonly type: "trouble"; readonly message: string };
-
-/** End of a settlement: before anything was sent, or with its transactions. */
-export type Outcome =
-  | Stopped
-  | Mined
-  | {
-      /** `undecided`: it may still be mined; `dropped`: it cannot be, or was lost. */
-      readonly kind: "dropped" | "undecided";
-      readonly status: Stopped["status"] | "unconfirmed";
-      readonly code?: VaultErrorCode | undefined;
-      readonly reason: string;
-      readonly hash: Hex | undefined;
-      readonly receipt?: Receipt | undefined;
-    };
-
-/** What is to be mined, by which rules, and the journal. */
-export interface Job extends Sought {
-  /** Oldest first; the newest is sent. */
-  readonly transactions: SentTransactions;
-  /** True if another process may have sent one of them: they are looked for first. */
-  readonly isResumed: boolean;
-  readonly limit: TimeLimit;
-  readonly pollingIntervalMs: number;
-  /** Time for a node to mine or queue an accepted transaction. */
-  readonly firstCheckAfterMs: number;
-  readonly emit: (event: SendingEvent) => void;
-  /**
-   * Writes the transactions to the journal. Undefined without one: what the node refuses is
-   * then given up.
-   *
-   * @returns False if another process has finished the settlement, or added one.
-   */
-  readonly record?: (transactions: SentTransactions) => Promise<boolean>;
-  /** Undefined if no other transaction may take the nonce. */
-  readonly replacing?: Replacing | undefined;
-}
-
-export interface Replacing {
-  /** What a person asks for. */
-  readonly requested?: RequestedReplacement | undefined;
-  /** Milliseconds; undefined: fees are never raised without a request. */
-  readonly timeBeforeBumpingFees?: number | undefined;
-  readonly maxFeeBumps: number;
-  readonly sign: (
-    newest: SentTransaction,
-    kind: RequestedReplacement,
-  ) => Promise<SignedReplacement>;
-}
 
 type Decision = Outcome | RequestedReplacement | "look" | "send";
 
@@ -211,9 +108,9 @@ export class Following {
     if (seen.kind !== "pending" && seen.kind !== "absent") {
       return "look";
     }
-    // A person cancels it, whatever the round is.
+    // A person asks for it, whatever the round is.
     if (replacing?.requested === "cancel" && kind === "settlement") {
-      return mayTry ? "cancel" : "look";
+      return "cancel";
     }
     if (seen.kind === "absent") {
       // It did not leave this process.
@@ -397,34 +294,35 @@ export class Following {
     return limit.isOver ? NOT_IN_TIME : obstacle;
   }
 
-  /** Signs a replacement, writes it to the journal, and only then sends it. */
+  /**
+   * Signs a replacement, writes it to the journal, and only then sends it.
+   *
+   * @returns The end if it is not made, and a person asked for it.
+   */
   async #replace(kind: RequestedReplacement): Promise<Outcome | undefined> {
-    const { requested } = this.job.replacing ?? {};
-    const what =
-      kind === "bump"
-        ? "the transaction is not replaced at a higher fee"
-        : "the transaction is not cancelled";
-    const failed = await this.#makeReplacement(kind).catch(
-      (error: unknown) => ({
-        problem: describeProblem(error),
-        mayBeTriedAgain: true,
-      }),
+    const problem = await this.#makeReplacement(kind).catch((error: unknown) =>
+      error instanceof Error ? error.message : String(error),
     );
-    if (failed === undefined) {
+    if (problem === undefined) {
       this.#notReplaced = undefined;
       this.#answer = undefined;
       return await this.#send();
     }
-    this.#notReplaced = `${what}: ${failed.problem}`;
+    const what =
+      kind === "bump"
+        ? "the transaction is not replaced at a higher fee"
+        : "the transaction is not cancelled";
+    this.#notReplaced = `${what}: ${problem}`;
     this.#warn(this.#notReplaced);
-    // A person is not asked twice.
-    return requested === undefined || failed.mayBeTriedAgain
+    return this.job.replacing?.requested === undefined
       ? undefined
       : this.#undecided(`It is not mined yet, and ${this.#notReplaced}`);
   }
 
   /** @returns Why there is none. */
-  async #makeReplacement(kind: RequestedReplacement) {
+  async #makeReplacement(
+    kind: RequestedReplacement,
+  ): Promise<string | undefined> {
     const { replacing, record, emit, limit } = this.job;
     // No higher fee is signed for a round that is over, or that cannot be read.
     const obstacle =
@@ -432,21 +330,18 @@ export class Following {
         ? await this.#findObstacle()
         : undefined;
     if (obstacle !== undefined) {
-      return { problem: obstacle, mayBeTriedAgain: true };
+      return obstacle;
     }
     const signing = replacing?.sign(this.#newest, kind).finally(() => {
       this.#replacedAt = Date.now();
     });
     const signed = await unlessAborted(Promise.resolve(signing), limit.signal);
     if (signed === undefined || limit.isOver) {
-      return { problem: NOT_IN_TIME, mayBeTriedAgain: true };
-    }
-    if ("problem" in signed) {
-      return { problem: signed.problem, mayBeTriedAgain: false };
+      return NOT_IN_TIME;
     }
     const all: SentTransactions = [...this.transactions, signed];
     if ((await record?.(all)) === false) {
-      return { problem: OF_ANOTHER, mayBeTriedAgain: false };
+      return OF_ANOTHER;
     }
     this.transactions = all;
     const { hash, nonce } = signed;

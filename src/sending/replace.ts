@@ -1,7 +1,7 @@
 import { max } from "@nomicfoundation/hardhat-utils/bigint";
 
 import { checksumAddress } from "../client/inputs.js";
-import { fallbackTo, hasErrorCode, vaultError } from "../errors.js";
+import { fallbackTo, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { Address, Hex } from "../protocol/index.js";
@@ -18,7 +18,7 @@ import {
 import type { FeeLimits, Fees } from "./fees.js";
 import { resolveSigner } from "./signer.js";
 import type { Signer } from "./signer.js";
-import { describeProblem, sign } from "./transaction.js";
+import { sign } from "./transaction.js";
 import type { SentTransaction } from "./transaction.js";
 
 export type RequestedReplacement = "bump" | "cancel";
@@ -38,10 +38,7 @@ export interface ReplacementPreflight {
   readonly maxCost: bigint;
 }
 
-export type SignedReplacement =
-  | (SentTransaction & { readonly hash: Hex })
-  /** A limit forbids it, or a person who was asked did not agree. */
-  | { readonly problem: string };
+export type SignedReplacement = SentTransaction & { readonly hash: Hex };
 
 /** Gas of a transfer to an account without code. */
 const TRANSFER_GAS = 21_000n;
@@ -75,7 +72,8 @@ function cannotReplace({ from, nonce }: SentTransaction): VaultError {
  * Signs a transaction with the same nonce and higher fees. Unless a person agrees to the
  * price, a limit has to bound it.
  *
- * @throws VaultError if it cannot be signed, or the node's prices cannot be read
+ * @throws Error of a person who does not agree; VaultError if a limit forbids it, if it cannot
+ * be signed, or if the node's prices cannot be read
  */
 export async function signReplacement(
   vault: VaultHost,
@@ -109,18 +107,9 @@ export async function signReplacement(
   const offered = limit === undefined ? asked : offerAtMost(asked, limit.wei);
   const fees = raiseFees(old, offered.fees);
   const price = priceOf(fees, baseFeePerGas);
-  try {
-    requireWithin(rpc.network, price.highest, fees, limits);
-    if (confirm === undefined) {
-      await requireFeeLimit(vault, price, limits);
-    }
-  } catch (error) {
-    if (
-      hasErrorCode(error, "VAULT_FEE_ABOVE_LIMIT", "VAULT_FEE_LIMIT_NEEDED")
-    ) {
-      return { problem: error.message };
-    }
-    throw error;
+  requireWithin(rpc.network, price.highest, fees, limits);
+  if (confirm === undefined) {
+    await requireFeeLimit(vault, price, limits);
   }
   const call =
     kind === "bump"
@@ -136,7 +125,7 @@ export async function signReplacement(
     maxCost: call.gas * price.highest,
   });
   if (answer !== undefined && answer !== true) {
-    return { problem: describeProblem(answer) };
+    throw typeof answer === "string" ? new Error(answer) : answer;
   }
   const unsigned = { ...call, from, chainId, nonce, fees };
   const { raw, hash } = await sign(rpc, signer, unsigned);

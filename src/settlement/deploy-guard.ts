@@ -24,7 +24,8 @@ import {
   resolveFees,
 } from "../sending/fees.js";
 import { requireChain } from "./state.js";
-import { Following, TimeLimit } from "../sending/follow.js";
+import { Following } from "../sending/follow.js";
+import { TimeLimit } from "../sending/job.js";
 import { findFreeNonce, resolveSigner } from "../sending/signer.js";
 import { sign } from "../sending/transaction.js";
 import { parseFeeLimits } from "./options.js";

@@ -6,7 +6,7 @@ import type { VaultHost } from "../host.js";
 import type { Address } from "../protocol/index.js";
 import { keysOf } from "../protocol/index.js";
 import type { FeeLimits } from "../sending/fees.js";
-import type { Job } from "../sending/follow.js";
+import type { Job } from "../sending/job.js";
 import type { ChainKind } from "../sending/journal.js";
 import type { RequestedReplacement } from "../sending/replace.js";
 import { settleAllOptions } from "./types.js";

@@ -30,7 +30,7 @@ import {
 } from "../rpc/pinned-block.js";
 import { getReceipt } from "../rpc/transactions.js";
 import type { Receipt } from "../rpc/transactions.js";
-import type { Outcome } from "../sending/follow.js";
+import type { Outcome } from "../sending/job.js";
 import type { JournalEntry } from "../sending/journal.js";
 import type { Mined } from "../sending/look.js";
 import { newestOf } from "../sending/transaction.js";

@@ -3,8 +3,9 @@ import { toQuantity } from "ethers";
 
 import { vaultError } from "../../src/errors.js";
 import { noRetries } from "../../src/rpc/retry.js";
-import { Following, TimeLimit } from "../../src/sending/follow.js";
-import type { Job, Outcome, Replacing } from "../../src/sending/follow.js";
+import { Following } from "../../src/sending/follow.js";
+import { TimeLimit } from "../../src/sending/job.js";
+import type { Job, Outcome, Replacing } from "../../src/sending/job.js";
 import type { SentTransaction } from "../../src/sending/transaction.js";
 import type { SettlementEvent } from "../../src/settlement/types.js";
 import { endDeadlines, speedUpTime } from "../helpers/deadlines.js";
@@ -66,7 +67,7 @@ const signing =
   async () =>
     await Promise.resolve(transaction);
 const forbids: Replacing["sign"] = async () =>
-  await Promise.resolve({ problem: "1 wei" });
+  await Promise.reject(new Error("1 wei"));
 const NOBODY_SEEN =
   /^It was replaced: nonce 7 of \S+ is used, and no block that the node shows has the transaction/u;
 const stale = vaultError("VAULT_STALE_HEAD", {
@@ -228,7 +229,7 @@ describe("Following", () => {
     },
     ...(
       [
-        ["the key is missing", {}, /not cancelled: Error: no key$/u],
+        ["the key is missing", {}, /not cancelled: no key$/u],
         ["a limit forbids it", { sign: forbids }, /not cancelled: 1 wei$/u],
         [
           "another process goes on with the settlement",

@@ -110,9 +110,6 @@ describe("signReplacement()", () => {
     it(title, async () => {
       const before = Date.now();
       const transaction = await replace(kind, newest);
-      if ("problem" in transaction) {
-        throw new Error(transaction.problem);
-      }
       expect(transaction).to.deep.include(is);
       // The next one waits as long.
       expect(transaction.preparedAt).to.be.within(before, Date.now());
@@ -168,27 +165,29 @@ describe("signReplacement()", () => {
         ...limitOf(12n),
         maxPriorityFeePerGas: { wei: 4n, setting: "the tip's" },
       };
-      const made = await replace("bump", { ...old, fees }, limits);
-      expect(made).to.include({});
-      expect(made).to.have.property("problem").that.includes(says, limit);
+      const { message } = await expectVaultError(
+        replace("bump", { ...old, fees }, limits),
+        "VAULT_FEE_ABOVE_LIMIT",
+      );
+      expect(message).to.include(says).and.include(limit);
     });
   }
 
   it("signs nothing if nobody is asked, and no limit bounds it: VAULT_FEE_LIMIT_NEEDED", async () => {
-    const made = await replace("bump", old, {});
-    expect(made).to.include({});
-    expect(made)
-      .to.have.property("problem")
-      .that.includes("maxFeePerGasLimit: 100n");
+    const { message } = await expectVaultError(
+      replace("bump", old, {}),
+      "VAULT_FEE_LIMIT_NEEDED",
+    );
+    expect(message).to.include("maxFeePerGasLimit: 100n");
     const bounded = await replace("bump", old, limitOf(10n ** 9n));
     expect(bounded).to.include({ kind: "settlement" });
   });
 
   const noTerminal = new VaultError("VAULT_NO_TERMINAL", {});
   for (const [answer, is] of [
-    [true, { kind: "settlement" }],
-    ["too much", { problem: "too much" }],
-    [noTerminal, { problem: noTerminal.shortMessage }],
+    [true, "settlement"],
+    ["too much", "Error: too much"],
+    [noTerminal, String(noTerminal)],
   ] as const) {
     it(`shows the old and the new cost to a person, who answers ${answer instanceof VaultError ? answer.code : answer}`, async () => {
       keeper.chain.on("eth_maxPriorityFeePerGas", () => "0xffff");
@@ -196,8 +195,8 @@ describe("signReplacement()", () => {
       const made = await replace("bump", old, {}, async (one) => {
         shown.push(one);
         return await Promise.resolve(answer);
-      });
-      expect(made).to.include(is);
+      }).then(({ kind }) => kind, String);
+      expect(made).to.equal(is);
       expect(shown).to.deep.equal([
         {
           ...{ chainId: 31_337, from: SETTLER, nonce: 7, hash: old.hash },
@@ -215,7 +214,7 @@ describe("signReplacement()", () => {
     await replace("cancel", newest, {}, async (one) => {
       shown.push(one);
       return await Promise.resolve("no");
-    });
+    }).catch(String);
     expect(shown).to.have.length(1);
     // An eighth more: 17 in all, and a tip of 11 above the base fee of 7.
     expect(shown[0]).to.deep.include({

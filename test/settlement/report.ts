@@ -5,7 +5,7 @@ import { getReceipt } from "../../src/rpc/transactions.js";
 import type { Receipt } from "../../src/rpc/transactions.js";
 import type { JournalEntry } from "../../src/sending/journal.js";
 import { report } from "../../src/settlement/report.js";
-import type { Outcome } from "../../src/sending/follow.js";
+import type { Outcome } from "../../src/sending/job.js";
 import { nothingToDo } from "../../src/guard/outcome.js";
 import type { SettlementResult } from "../../src/settlement/result.js";
 import type { Settlement, VaultRound } from "../../src/types.js";
