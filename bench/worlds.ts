@@ -16,7 +16,7 @@ export const mocks: World = {
   name: "mocks",
   deploy: async (vault, orders) => {
     const scripted = await vault.deployMocks({ scenario: "many-orders" });
-    await scripted.generateOrders(1n, orders);
+    await scripted.set({ generatedOrders: { firstId: 1n, lastId: orders } });
     return scripted.addresses;
   },
 };

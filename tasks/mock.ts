@@ -2,17 +2,18 @@ import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
 import { describeInput } from "../src/client/inputs.js";
 import { parseTime } from "../src/client/parse-time.js";
-import { checkValue } from "../src/mocks/values.js";
 import { invalidArgument } from "../src/errors.js";
-import { stateFields } from "../src/mocks/state.js";
+import { checkChanges } from "../src/mocks/state.js";
+import type { StateChanges } from "../src/mocks/state.js";
 import { connectMocks } from "../src/mocks/deploy-mocks.js";
 import {
   readClock,
   requireDevelopmentNode,
 } from "../src/mocks/mock-contracts.js";
 import { callsForFailure } from "../src/mocks/failure.js";
-import type { FailureCondition, MockOverrides } from "../src/mocks/types.js";
+import type { FailureCondition } from "../src/mocks/types.js";
 import type { MockVaultHandle } from "../src/plugin/hardhat-vault.js";
+import { fieldsOf } from "../src/protocol/index.js";
 import { escapeUntrusted } from "../src/escape.js";
 import {
   failTask,
@@ -101,7 +102,12 @@ function parseTarget({
   orderId: orderID,
   from,
 }: TaskValues<typeof succeedTask>) {
-  const target: FailureCondition = { pool, orderID, from };
+  const args = [pool, orderID].filter((each) => each !== undefined);
+  // they are checked by the call
+  const target = {
+    from,
+    args: args.length === 0 ? undefined : args,
+  } as FailureCondition;
   // Refuses a condition that no call meets, before any request.
   callsForFailure({ operation, ...target, reason: null });
   const text = present([
@@ -127,7 +133,7 @@ interface Level {
 }
 
 /**
- * Parses values such as `round.strikePrice=65000e18`. The handle refuses unknown paths.
+ * Parses values such as `round.strikePrice=65000e18`. Refuses unknown paths.
  *
  * @param now Unix seconds; `+7d` counts from it.
  * @param prefix Of every path.
@@ -136,7 +142,7 @@ function parseChanges(
   texts: readonly string[],
   now: number,
   prefix = "",
-): { readonly changes: MockOverrides; readonly shown: string } {
+): { readonly changes: StateChanges; readonly shown: string } {
   const changes = emptyLevel();
   const paths: string[] = [];
   const shown = texts.map((typed) => {
@@ -167,7 +173,7 @@ function parseChanges(
     level[last] = parseValue(path, text, now);
     return escapeUntrusted(`${path.slice(prefix.length)} = ${text}`);
   });
-  return { changes, shown: shown.join(", ") };
+  return { changes: checkChanges(changes), shown: shown.join(", ") };
 }
 
 /** Without a prototype, whose keys somebody could type. */
@@ -176,12 +182,17 @@ function emptyLevel(): Level {
   return Object.create(null) as Level;
 }
 
-/** Parses an unscaled value; a time may also be a date or a duration. */
+/** The times of a round, which may also be a date or a duration. */
+const times = fieldsOf("getLatestRoundInfo", ["startTime", "endTime"]).map(
+  ({ name }) => `round.${name}`,
+);
+
+/** What `none` removes. */
+const removable = /^(?:orders\.[^.]+|generatedOrders|settlement\.reward)$/u;
+
 function parseValue(path: string, text: string, now: number): unknown {
-  const field = stateFields.get(path.replace(/^orders\.[^.]+/u, "orders.*"));
-  if (field === undefined) {
-    return text === "none" ? null : text;
+  if (times.includes(path)) {
+    return parseTime(text, path, now);
   }
-  const isTime = field.type === "uint256" && field.unit === "timestamp";
-  return checkValue(field, isTime ? parseTime(text, path, now) : text, path);
+  return text === "none" && removable.test(path) ? null : text;
 }

@@ -7,7 +7,7 @@
 import { AssertionError } from "node:assert";
 
 import type { VaultErrorCode } from "../errors.js";
-import type { OperationName } from "../protocol/index.js";
+import type { CallArguments, OperationName } from "../protocol/index.js";
 import { keysOf } from "../protocol/index.js";
 import {
   NoVerdict,
@@ -27,11 +27,10 @@ import {
   settledValues,
 } from "./settled-round.js";
 import { checkCalled } from "./vault-calls.js";
-import type { CallArguments } from "./vault-calls.js";
 
 export type { AssertedVault } from "./assertion.js";
 export type { ExpectedVaultError } from "./rejection.js";
-export type { CallArguments } from "./vault-calls.js";
+export type { CallArguments } from "../protocol/index.js";
 export type { ExpectedReadings, ExpectedValue } from "./change-readings.js";
 
 /**

@@ -8,11 +8,7 @@ import {
   operationNames,
   targetsOf,
 } from "../protocol/index.js";
-import type {
-  OperationArguments,
-  OperationName,
-  ReadOperationName,
-} from "../protocol/index.js";
+import type { OperationName } from "../protocol/index.js";
 import { quoteForeignText } from "../redact.js";
 
 import type { Eip1193Provider } from "../rpc/eip1193.js";
@@ -23,10 +19,6 @@ import type { CallFrame } from "../rpc/traces.js";
 import { NoVerdict, describe, requireVault } from "./assertion.js";
 import type { Verdict } from "./assertion.js";
 import { hashOf, requireReceipt } from "./sent-transaction.js";
-
-/** Arguments of the client's method of that name; none for `settleAll`. */
-export type CallArguments<Name extends OperationName> =
-  Name extends ReadOperationName ? OperationArguments<Name> : [];
 
 /**
  * Checks whether a transaction called an operation, itself or by a contract.

@@ -14,7 +14,7 @@ export type {
   ExpectedValue,
 } from "../assert/change-readings.js";
 export type { ExpectedVaultError } from "../assert/rejection.js";
-export type { CallArguments } from "../assert/vault-calls.js";
+export type { CallArguments } from "../protocol/index.js";
 
 use(vaultMatchers);
 

@@ -1,9 +1,8 @@
 import type { AssertedVault } from "../assert/assertion.js";
 import type { ExpectedReadings } from "../assert/change-readings.js";
 import type { ExpectedVaultError } from "../assert/rejection.js";
-import type { CallArguments } from "../assert/vault-calls.js";
 import type { VaultErrorCode } from "../errors.js";
-import type { OperationName } from "../protocol/index.js";
+import type { CallArguments, OperationName } from "../protocol/index.js";
 
 // @types/chai declares its types globally, in a namespace.
 declare global {

@@ -1,6 +1,6 @@
 import type { Buffer } from "node:buffer";
 
-import { vaultError } from "../errors.js";
+import { invalidArgument, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import {
   contractRoles,
@@ -55,7 +55,11 @@ export function encodeCall(
   args: readonly unknown[],
 ): EncodedCall {
   const { inputs, selector, target } = operationEntry(operation);
-  const [first] = args;
+  const [first, ...others] = args;
+  const takesNone = inputs.length === 0 && typeof target === "string";
+  if (others.length > 0 || (takesNone && first !== undefined)) {
+    throw invalidArgument(operation, "it is called with too many arguments");
+  }
   let role = target;
   if (typeof role !== "string") {
     const found = Object.entries(role).find(([name]) => name === first);

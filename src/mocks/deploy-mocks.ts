@@ -6,12 +6,14 @@ import { checkOptions, option } from "../client/options.js";
 import type { OptionsOf } from "../client/options.js";
 import { MOCKS_SOURCE, fixedAddresses } from "../client/addresses.js";
 import type { ContractAddresses } from "../client/addresses.js";
-import { isNotConfigured } from "../client/failed-reading.js";
+import { isFailedReading, isNotConfigured } from "../client/failed-reading.js";
 import { VaultClient } from "../client/vault-client.js";
 import { fallbackTo, invalidArgument } from "../errors.js";
 import {
   contractRoleNames,
   contractRoles,
+  get,
+  set,
   standaloneQueries,
 } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
@@ -37,11 +39,11 @@ import { requireScenario, scenarios } from "./scenarios.js";
 import type { Scenario, ScenarioName } from "./scenarios.js";
 import {
   applyChanges,
-  callsForChanges,
+  callsFor,
   checkChanges,
-  readAnswers,
+  completeOverrides,
 } from "./state.js";
-import type { StateChanges } from "./state.js";
+import type { WholeChanges } from "./state.js";
 import type { MockOverrides, MockState } from "./types.js";
 import { requireOneOf } from "./values.js";
 
@@ -121,10 +123,11 @@ async function deployInOrder<VaultT extends VaultClient>(
     );
   }
   const clock = await readClock(vault);
-  const state = applyChanges(createState(clock), overrides);
+  const start = createState(clock);
+  const changes = await completeOverrides(start, overrides);
   const bound = await placeMocks(vault, at);
   const addresses = await addressesOf(bound, MOCKS_SOURCE);
-  await load(vault, addresses, state, overrides);
+  await load(vault, addresses, applyChanges(start, changes), changes);
   if (hasHost(vault)) {
     vault.bind(fixedAddresses(addresses, MOCKS_SOURCE));
   }
@@ -172,13 +175,15 @@ async function load(
   vault: VaultClient,
   addresses: MockAddresses,
   state: MockState,
-  overrides: StateChanges,
+  { settlement: { settledPrice, settledAmount } = {} }: WholeChanges,
   roles: readonly ContractRole[] = contractRoleNames,
 ): Promise<void> {
+  const isOfScenario =
+    settledPrice === undefined && settledAmount === undefined;
   const script = [
     ...contractRoleNames.map((role) => call(role, "reset")),
     call("vault", "setFactory", addresses.vaultFactory),
-    ...callsForChanges(state, overrides, state),
+    ...callsFor(state, isOfScenario),
   ].filter(({ role }) => roles.includes(role));
   await sendScript(vault, addresses, script);
 }
@@ -265,12 +270,19 @@ export async function mockAt<VaultT extends VaultClient>(
       "mockAt()",
       fallbackTo(ZeroAddress, isNotConfigured),
     );
+    const original: Record<string, unknown> = {};
+    const snapshot = await vault.snapshot();
+    for (const { path } of standaloneQueries) {
+      const answer = get(snapshot, path);
+      set(original, path, isFailedReading(answer) ? undefined : answer);
+    }
     const scenario = scenarios[DEFAULT_SCENARIO](await readClock(vault));
-    const original = await readAnswers(vault, standaloneQueries);
-    const state = applyChanges(applyChanges(scenario, original), overrides);
-    requireOnly(role, callsForChanges(state, overrides));
+    const state = applyChanges(scenario, original);
+    const changes = await completeOverrides(state, overrides);
+    requireOnly(role, callsFor(changes));
     await placeCode(vault, addresses, [role]);
-    await load(vault, addresses, state, overrides, [role]);
+    const changed = applyChanges(state, changes);
+    await load(vault, addresses, changed, changes, [role]);
     return new MockVaultHandle(vault, addresses);
   });
 }

@@ -8,7 +8,7 @@ import {
 } from "ethers";
 
 import { encodeCall } from "../client/codec.js";
-import { describeInput, notOneOf, parseAccount } from "../client/inputs.js";
+import { describeInput, parseAccount } from "../client/inputs.js";
 import type { AccountLike } from "../client/inputs.js";
 import { checkOptions, option } from "../client/options.js";
 import type { OptionsOf } from "../client/options.js";
@@ -19,11 +19,7 @@ import {
   operationNames,
   targetsOf,
 } from "../protocol/index.js";
-import type {
-  CalMarginsParameters,
-  OperationName,
-  PoolName,
-} from "../protocol/index.js";
+import type { CallArguments, OperationName } from "../protocol/index.js";
 import { ERROR_STRING_SELECTOR, PANIC_SELECTOR } from "../rpc/revert-reason.js";
 import type { MockTradingArtifact } from "./artifacts.js";
 import { call, mockInterfaces } from "./mock-contracts.js";
@@ -31,12 +27,11 @@ import type { ScriptCall } from "./mock-contracts.js";
 import { requireOneOf } from "./values.js";
 
 export const conditionOptions = {
-  /** Of `getLPAmountInfo`: the pool that fails. Default: both. */
-  pool: option<PoolName>(),
-  /** Of `getOrderInfo`: the order whose reading fails. */
-  orderID: option<bigint | number>(),
-  /** Of `calMargins`: the arguments that fail. */
-  terms: option<CalMarginsParameters>(),
+  /**
+   * The arguments that fail, those of the client's method: `["private"]` of
+   * `getLPAmountInfo`, `[7n]` of `getOrderInfo`.
+   */
+  args: option<CallArguments<OperationName>>(),
   /** The caller, `msg.sender` of the mock, that fails: an address or a signer. */
   from: option<AccountLike>(),
 };
@@ -94,8 +89,6 @@ export function encodeRevertData(
   where = REASON,
 ): string {
   const coder = AbiCoder.defaultAbiCoder();
-  const invalid = (problem: string): VaultError =>
-    invalidArgument(where, problem);
   try {
     if (typeof reason === "string") {
       // As bytes, which have the same encoding: ethers refuses a string with a
@@ -112,28 +105,23 @@ export function encodeRevertData(
         ? new Interface([`error ${customError}`])
         : // every mock has the errors of all
           mockInterfaces.trading;
-      const error = errors.getError(customError.replace(/\(.*/su, "").trim());
-      if (error === null) {
-        throw invalid(
-          `the mocks have no error ${describeInput(customError)}; give the signature of another one, for example "Paused(address account)"`,
-        );
-      }
-      return errors.encodeErrorResult(error, [...listOf(args)]);
-    }
-    if (data === undefined) {
-      throw invalid(
-        `a text, { panic }, { customError, args } or { data } is needed, got ${describeInput(reason)}`,
-      );
+      const name = customError.replace(/\(.*/su, "").trim();
+      return errors.encodeErrorResult(name, [...listOf(args)]);
     }
     if (!isHexString(data, true)) {
-      throw invalid(`data is not 0x hex: ${describeInput(data)}`);
+      throw invalidArgument(
+        where,
+        `a text, { panic }, { customError, args } or { data } as 0x hex is needed, got ${describeInput(data ?? reason)}`,
+      );
     }
     return data;
   } catch (error) {
     throw VaultError.isVaultError(error)
       ? error
-      : invalid(
+      : invalidArgument(
+          where,
           `it cannot be encoded: ${describeInput(asRecord(error)["message"])}`,
+          'An error that is not one of the mocks needs its signature, for example "Paused(address account)".',
         );
   }
 }
@@ -141,67 +129,46 @@ export function encodeRevertData(
 /** `ANYBODY` of MockBase.sol. */
 export const ANYBODY = dataSlice(id("hardhat-vault/anybody"), 12);
 
-/** The condition that an operation has, besides its caller. */
-const conditionOf: { readonly [Name in OperationName]?: string } = {
-  getLPAmountInfo: "pool",
-  getOrderInfo: "orderID",
-  calMargins: "terms",
-};
-
 /**
- * Returns the calls that make an operation fail. Refuses a misspelt operation, and a
- * condition that no call of it meets.
+ * Returns the calls that make an operation fail.
  *
  * @param failure `reason`: null ends the failures with the same condition; without a
  * condition, all of the operation.
  * @param place The place of each value in errors begins with it.
  */
 export function callsForFailure(
-  failure: Omit<ScriptedFailure, "reason"> & {
+  {
+    operation: name,
+    args,
+    from,
+    reason,
+  }: Omit<ScriptedFailure, "reason"> & {
     readonly reason: ScriptedReason | null;
   },
   place = "",
 ): ScriptCall[] {
-  const { reason, pool, orderID, terms, from } = failure;
-  const operation = requireOneOf(
-    operationNames,
-    failure.operation,
-    `${place}operation`,
-  );
-  for (const [name, value] of Object.entries({ pool, orderID, terms })) {
-    if (value !== undefined && conditionOf[operation] !== name) {
-      const problem = `${operation} has no ${name}`;
-      throw invalidArgument(`${place}${name}`, problem, "Omit it.");
-    }
-  }
+  const operation = requireOneOf(operationNames, name, `${place}operation`);
   const { selector } = operationEntry(operation);
-  const all = targetsOf(operation);
-  const targets = all.filter(
-    ({ variant }) => pool === undefined || variant === pool,
-  );
-  if (targets.length === 0) {
-    const pools = all.flatMap(({ variant = [] }) => variant);
-    throw notOneOf(`${place}pool`, pools, pool);
-  }
-  const args = [orderID, terms].filter((each) => each !== undefined);
-  // The caller and the arguments, as `MockBase.setRevertWhen` takes them.
-  const condition = [
-    selector,
-    from === undefined ? ANYBODY : parseAccount(from, `${place}from`),
-    args.length === 0 ? "0x" : dataSlice(encodeCall(operation, args).data, 4),
-  ];
-  const isConditional = args.length > 0 || from !== undefined;
-  const data =
+  const calls =
+    args === undefined
+      ? targetsOf(operation).map(({ role }) => ({ role, data: selector }))
+      : [encodeCall(operation, args)];
+  const caller =
+    from === undefined ? ANYBODY : parseAccount(from, `${place}from`);
+  const revertData =
     reason === null
       ? undefined
       : encodeRevertData(reason, place === "" ? REASON : `${place}reason`);
-  return targets.map(({ role }) =>
-    data !== undefined
-      ? call(role, "setRevertWhen", ...condition, data)
-      : isConditional
-        ? call(role, "clearRevertWhen", ...condition)
-        : call(role, "clearRevert", selector),
-  );
+  return calls.map(({ role, data }) => {
+    // As `MockBase.setRevertWhen` takes them.
+    const condition = [selector, caller, dataSlice(data, 4)];
+    if (revertData !== undefined) {
+      return call(role, "setRevertWhen", ...condition, revertData);
+    }
+    return data === selector && from === undefined
+      ? call(role, "clearRevert", selector)
+      : call(role, "clearRevertWhen", ...condition);
+  });
 }
 
 const failureOptions = {
@@ -210,13 +177,11 @@ const failureOptions = {
   reason: option<ScriptedReason>(),
 };
 
-export function checkFailures(given: unknown): readonly ScriptedFailure[] {
-  if (!Array.isArray(given)) {
-    throw invalidArgument("failures", "a list is needed");
-  }
-  return given.map((failure: ScriptedFailure, index) => {
-    checkOptions(`failures[${index}]`, failure, failureOptions);
-    callsForFailure(failure, `failures[${index}].`);
-    return failure;
-  });
+/** @param place Its place in errors. */
+export function checkFailure(given: unknown, place: string): ScriptedFailure {
+  checkOptions(place, given, failureOptions);
+  // its names were checked, and its values are by the encoding
+  const failure = given as ScriptedFailure;
+  callsForFailure(failure, `${place}.`);
+  return failure;
 }

@@ -2,27 +2,27 @@ import { readFile } from "node:fs/promises";
 
 import { VaultError, invalidArgument, vaultError } from "../errors.js";
 import { requireRegularFile } from "../files/project-file.js";
-import { asRecord } from "../json.js";
-import { get, operationEntry, set, targetsOf } from "../protocol/index.js";
-import type { PoolName, ReadOperationName } from "../protocol/index.js";
+import { asRecord, listOf } from "../json.js";
+import { get, set, standaloneQueries } from "../protocol/index.js";
+import type { ReadOperationName } from "../protocol/index.js";
 import { quoteForeignText } from "../redact.js";
 import { encodeRevertData } from "./failure.js";
 import type { ScriptedFailure, ScriptedReason } from "./failure.js";
 import { scenarios } from "./scenarios.js";
 import {
-  answers,
   applyChanges,
   checkChanges,
   checkTerms,
+  completeOverrides,
   parseOrderKey,
 } from "./state.js";
 import type { MockState } from "./types.js";
-import { requireObject } from "./values.js";
+import { answerSchema, parse } from "./values.js";
 
 export async function readFixture(file: string): Promise<MockState> {
   try {
     await requireRegularFile(file);
-    return fixtureState(JSON.parse(await readFile(file, "utf8")));
+    return await fixtureState(JSON.parse(await readFile(file, "utf8")));
   } catch (error) {
     const problem = describeProblem(error);
     throw vaultError("VAULT_INVALID_FIXTURE", { file, problem }, error);
@@ -44,65 +44,61 @@ function describeProblem(error: unknown): string {
 }
 
 /** Checks a fixture: the keys of overrides, and `{ error }` for a reading that failed. */
-function fixtureState(json: unknown): MockState {
-  const {
-    format,
-    version,
-    chainId: _id,
-    block: _block,
-    ...recorded
-  } = requireObject(json, "The file");
+async function fixtureState(json: unknown): Promise<MockState> {
+  const { format, version, ...recorded } = asRecord(json);
   if (format !== "hardhat-vault/fixture") {
     throw invalidArgument("format", "it is not hardhat-vault/fixture");
   }
   if (version !== 1) {
     throw invalidArgument("version", "only version 1 can be read");
   }
-  const values: Record<string, unknown> = { ...recorded };
   const failures: ScriptedFailure[] = [];
-  for (const { operation, role, path } of answers) {
+  /** Returns a whole answer; undefined for a failure, which the mock repeats. */
+  const check = (
+    operation: ReadOperationName,
+    args: readonly unknown[],
+    answer: unknown,
+    where: string,
+  ): unknown => {
+    const { error } = asRecord(answer);
+    if (error === undefined) {
+      return parse(answerSchema(operation, true), answer, where);
+    }
+    const reason = reasonOf(error, `${where}.error`);
+    // the arguments are those of the operation
+    failures.push({ operation, args, reason } as ScriptedFailure);
+    return undefined;
+  };
+  const { chainId: _id, block: _block, ...values } = recorded;
+  for (const { operation, args, path } of standaloneQueries) {
     const answer = get(recorded, path);
-    const where = path.join(".");
-    const reason = failureOf(answer, where);
-    if (reason !== undefined) {
-      set(values, path, undefined);
-      const target = targetsOf(operation).find((each) => each.role === role);
-      // the table calls an operation's contracts by these words
-      const pool = target?.variant as PoolName | undefined;
-      failures.push({ operation, pool, reason });
-    } else if (!Array.isArray(answer)) {
-      requireWhole(operation, answer, where);
-    }
+    set(values, path, check(operation, args, answer, path.join(".")));
   }
-  if (Array.isArray(recorded["margins"])) {
-    values["margins"] = recorded["margins"].filter((each: unknown, index) => {
-      const where = `margins[${index}]`;
-      const reason = failureOf(each, where);
-      if (reason !== undefined) {
-        const { error: _error, ...given } = asRecord(each);
-        const terms = checkTerms(given, where);
-        failures.push({ operation: "calMargins", terms, reason });
-      }
-      return reason === undefined;
-    });
-  }
-  const orders = Object.entries(requireObject(recorded["orders"], "orders"));
-  const found = orders.filter(([key, order]) => {
-    const where = `orders.${key}`;
-    const orderID = parseOrderKey(key);
-    const reason = failureOf(order, where);
-    if (reason === undefined) {
-      requireWhole("getOrderInfo", order, where);
-    } else {
-      failures.push({ operation: "getOrderInfo", orderID, reason });
-    }
-    return reason === undefined;
+  const orders = Object.entries(asRecord(values["orders"])).flatMap(
+    ([key, recordedOrder]) => {
+      const args = [parseOrderKey(key)];
+      const order = check("getOrderInfo", args, recordedOrder, `orders.${key}`);
+      return order === undefined ? [] : [[key, order] as const];
+    },
+  );
+  const margins = listOf(values["margins"]).flatMap((each, index) => {
+    const where = `margins[${index}]`;
+    const { maxVolume, APY, endTime, ...result } = asRecord(each);
+    const terms = checkTerms({ maxVolume, APY, endTime }, where);
+    const amounts = check("calMargins", [terms], result, where);
+    return amounts === undefined ? [] : [{ ...terms, ...asRecord(amounts) }];
+  });
+  const changes = checkChanges({
+    ...values,
+    margins,
+    orders: Object.fromEntries(orders),
+    failures,
   });
   const empty = scenarios["empty-vault"](0n);
   const state = applyChanges(
     // An order that was not captured must not look empty.
     { ...empty, unknownOrders: "revert" },
-    checkChanges({ ...values, orders: Object.fromEntries(found), failures }),
+    await completeOverrides(empty, changes),
   );
   const { strikePrice, settledPrice, settledAmount, settled } = state.round;
   return {
@@ -111,39 +107,18 @@ function fixtureState(json: unknown): MockState {
     settlement: {
       ...state.settlement,
       settledPrice: settledPrice === 0n ? strikePrice : settledPrice,
-      settledAmount: settled ? settledAmount : BigInt(found.length),
+      settledAmount: settled ? settledAmount : BigInt(orders.length),
     },
   };
 }
 
-/** Refuses an answer without some of its values, which would be those of a scenario. */
-function requireWhole(
-  operation: ReadOperationName,
-  answer: unknown,
-  where: string,
-): void {
-  const { outputs } = operationEntry(operation);
-  const values =
-    outputs.length === 1
-      ? [answer]
-      : outputs.map(({ name }) => asRecord(answer)[name]);
-  const missing = outputs[values.indexOf(undefined)];
-  if (missing !== undefined) {
-    throw invalidArgument(where, `${missing.name} is missing`);
-  }
-}
-
-/** @returns The reason of a failed reading; undefined if the reading succeeded. */
-function failureOf(answer: unknown, where: string): ScriptedReason | undefined {
-  const { error } = asRecord(answer);
-  if (error === undefined) {
-    return undefined;
-  }
-  const { code, revertData } = requireObject(error, `${where}.error`);
+/** @returns The reason of a failed reading. */
+function reasonOf(error: unknown, where: string): ScriptedReason {
+  const { code, revertData } = asRecord(error);
   if (typeof revertData !== "string") {
     return `recorded failure: ${String(code)}`;
   }
   const reason = { data: revertData };
-  encodeRevertData(reason, `${where}.error.revertData`);
+  encodeRevertData(reason, `${where}.revertData`);
   return reason;
 }

@@ -7,14 +7,13 @@ import type {
   MockVault,
   MockVaultFactory,
 } from "../bindings/index.js";
-import { parseUint256, withAddress } from "../client/inputs.js";
+import { withAddress } from "../client/inputs.js";
 import { checkOptions } from "../client/options.js";
-import { isEmptyOrder } from "../client/order-reader.js";
 import type { VaultClient } from "../client/vault-client.js";
 import { fallbackTo } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import { byRole } from "../protocol/index.js";
-import type { OperationName, VaultOrder } from "../protocol/index.js";
+import type { OperationName, Query } from "../protocol/index.js";
 import { requireMocks } from "./deployed-mocks.js";
 import type { MockAddresses } from "./deployed-mocks.js";
 import { callsForFailure, conditionOptions } from "./failure.js";
@@ -28,28 +27,15 @@ import {
 } from "./mock-contracts.js";
 import type { ScriptCall } from "./mock-contracts.js";
 import { sendScript } from "./mock-sender.js";
-import { scenarios } from "./scenarios.js";
 import type { ScenarioName } from "./scenarios.js";
 import {
-  answers,
-  applyChanges,
-  callsForChanges,
-  callsForOrders,
+  callsFor,
   checkChanges,
-  isPartlyChanged,
-  orderValues,
-  readAnswers,
-  stateFields,
+  completeChanges,
+  nextRoundSchema,
 } from "./state.js";
-import type { StateChanges } from "./state.js";
-import type {
-  MockChanges,
-  MockOrder,
-  MockState,
-  NextRound,
-  ScriptedSettlement,
-} from "./types.js";
-import { checkObject } from "./values.js";
+import type { MockChanges, NextRound } from "./types.js";
+import { parse } from "./values.js";
 
 export interface MockContracts {
   readonly underlyingAsset: MockUnderlyingAsset;
@@ -68,19 +54,6 @@ export interface RecordedSettlement {
   readonly timestamp: bigint;
   readonly blockNumber: number;
 }
-
-/** For values that are not read, because they are not changed in part. */
-const unread: MockState = {
-  ...scenarios["open-round"](0n),
-  // There are no amounts to keep of margins by terms.
-  margins: [],
-  // it cannot be read: a change is checked to name both values
-  settlement: {} as ScriptedSettlement,
-};
-
-const nextRoundFields = new Map(
-  [...stateFields].filter(([path]) => /^round\.(?!settled)/u.test(path)),
-);
 
 /** Length of a next round if the length of the latest one is not positive. */
 const DEFAULT_ROUND_SECONDS = 7n * 86_400n;
@@ -135,18 +108,14 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
    */
   public async set(changes: MockChanges): Promise<void> {
     const checked = checkChanges(changes);
-    await this.#script(async () => {
-      const orders = await this.#readOrders(checked.orders ?? new Map());
-      const current = applyChanges(
-        { ...unread, orders },
-        await readAnswers(
-          this.vault,
-          answers.filter((answer) => isPartlyChanged(answer, checked)),
-          isMockError("UnexpectedTerms"),
+    await this.#script(async () =>
+      callsFor(
+        await completeChanges(
+          checked,
+          async (query) => await this.#read(query),
         ),
-      );
-      return callsForChanges(applyChanges(current, checked), checked);
-    });
+      ),
+    );
   }
 
   /**
@@ -167,56 +136,12 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
    */
   public async startNextRound(round: Partial<NextRound> = {}): Promise<void> {
     // each value was checked to be of the type that its field has
-    const terms = checkObject(
-      nextRoundFields,
-      round,
-      "round",
-      "round",
-    ) as Partial<NextRound>;
+    const terms = parse(nextRoundSchema, round, "round") as Partial<NextRound>;
     await this.#script(async () => {
       const latest = await this.#latestTerms(terms.startTime);
       const next = { ...latest, filledVolume: 0n, ...terms };
       return [call("vaultFactory", "startNextRound", next)];
     });
-  }
-
-  /**
-   * Sets whole orders by id.
-   *
-   * @example
-   * ```ts
-   * const order = await mocks.vault.getOrderInfo(1n);
-   * await mocks.addOrders(new Map([[9n, { ...order, state: "closed" }]]));
-   * (await mocks.vault.getOrderInfo(9n)).state;
-   * // 2
-   * ```
-   */
-  public async addOrders(
-    orders: ReadonlyMap<bigint | number, MockOrder>,
-  ): Promise<void> {
-    const checked = [...orders].map(([id, order]): [bigint, VaultOrder] => [
-      parseUint256(id, "orderID"),
-      // each value was checked to be there, and to be of the type that its field has
-      checkObject(
-        stateFields,
-        order,
-        `order ${id}`,
-        "orders.*",
-        orderValues,
-      ) as unknown as VaultOrder,
-    ]);
-    await this.#script(() => callsForOrders(new Map(checked)));
-  }
-
-  /**
-   * Makes the mock compute the orders of a range of ids, both ends included.
-   * `generatedOrder(id)` of `hardhat-vault/mocks` returns the same order.
-   */
-  public async generateOrders(
-    firstId: bigint | number,
-    lastId: bigint | number,
-  ): Promise<void> {
-    await this.set({ generatedOrders: { firstId, lastId } });
   }
 
   /**
@@ -244,8 +169,8 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
   /**
    * Ends a failure of {@link fail}.
    *
-   * @param options Those of the failure. Without `orderID`, `terms` and `from`, all
-   * failures of the operation end.
+   * @param options Those of the failure. Without `args` and `from`, all failures of the
+   * operation end.
    * @throws VaultError VAULT_INVALID_ENUM, VAULT_INVALID_ARGUMENT
    */
   public async succeed(
@@ -311,22 +236,12 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
     };
   }
 
-  /** Reads the orders that are changed; one that the mocks do not have is a new one. */
-  async #readOrders(
-    changes: NonNullable<StateChanges["orders"]>,
-  ): Promise<MockState["orders"]> {
-    const orders = new Map<bigint, VaultOrder>();
-    for (const [orderID, change] of changes) {
-      if (change !== null) {
-        const order = await this.vault
-          .getOrderInfo(orderID)
-          .catch(fallbackTo(undefined, isMockError("OrderNotFound")));
-        if (order !== undefined && !isEmptyOrder({ orderID, ...order })) {
-          orders.set(orderID, order);
-        }
-      }
-    }
-    return orders;
+  /** Reads what the mocks return now; undefined if there is no such order, or no margins. */
+  async #read({ operation, args }: Query): Promise<unknown> {
+    return await this.vault
+      // the arguments of a query are what its operation takes
+      .read(operation, args as never)
+      .catch(fallbackTo(undefined, isUnknown));
   }
 
   /** Makes the calls of a plan, once earlier ones are done. */
@@ -343,6 +258,9 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
   }
 }
 
-function isMockError(name: string): (error: VaultError) => boolean {
-  return ({ details }) => String(details["reason"]).startsWith(`${name}(`);
+/** True of the error of a mock that has no margins for these terms, or no such order. */
+function isUnknown({ details }: VaultError): boolean {
+  return /^(?:UnexpectedTerms|OrderNotFound)\(/u.test(
+    String(details["reason"]),
+  );
 }

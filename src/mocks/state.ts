@@ -1,10 +1,11 @@
 import { capitalize } from "@nomicfoundation/hardhat-utils/string";
 import { ZeroAddress, id as hashText, toBeHex } from "ethers";
+import { z } from "zod";
 
 import { checksumAddress, parseEnum, parseUint256 } from "../client/inputs.js";
-import type { VaultClient } from "../client/vault-client.js";
-import { assertInvariant, fallbackTo, invalidArgument } from "../errors.js";
-import type { VaultError } from "../errors.js";
+import { isEmptyOrder } from "../client/order-reader.js";
+import { assertInvariant, invalidArgument } from "../errors.js";
+import type { Schema } from "../files/recorded-values.js";
 import { asRecord } from "../json.js";
 import {
   ContractType,
@@ -12,7 +13,6 @@ import {
   get,
   operationEntry,
   operations,
-  placesOf,
   set,
   standaloneQueries,
 } from "../protocol/index.js";
@@ -21,7 +21,7 @@ import type {
   Query,
   VaultOrder,
 } from "../protocol/index.js";
-import { callsForFailure, checkFailures } from "./failure.js";
+import { callsForFailure, checkFailure } from "./failure.js";
 import { call, mockInterfaces } from "./mock-contracts.js";
 import type { ScriptCall } from "./mock-contracts.js";
 import { someOrder } from "./scenarios.js";
@@ -32,8 +32,16 @@ import type {
   ScriptedSettlement,
   UnknownOrders,
 } from "./types.js";
-import { checkObject, requireOneOf } from "./values.js";
-import type { CheckedField, Fields } from "./values.js";
+import {
+  answerSchema,
+  objectOf,
+  parse,
+  placed,
+  requireOneOf,
+  valueOf,
+  valuesOf,
+} from "./values.js";
+import type { Shape } from "./values.js";
 
 const margins: Query = {
   operation: "calMargins",
@@ -43,101 +51,104 @@ const margins: Query = {
 };
 
 /** The readings that mocks return for any arguments; margins can depend on them. */
-export const answers: readonly Query[] = [...standaloneQueries, margins];
+const answers: readonly Query[] = [...standaloneQueries, margins];
 
-const { getOrderInfo, calMargins } = operations;
+/** In the order of `UnknownOrders` in MockTrading.sol. */
+const unknownAnswers: readonly UnknownOrders[] = ["zeros", "revert", "invalid"];
 
-const uint256: CheckedField = { type: "uint256", unit: "none" };
-const flag: CheckedField = { type: "bool", unit: "none" };
+const { getLatestRoundInfo, getOrderInfo, calMargins } = operations;
+const terms = valuesOf(calMargins.inputs);
+const amounts = valuesOf(calMargins.outputs);
+const uint256 = valueOf({ type: "uint256", unit: "none" });
+const flag = valueOf({ type: "bool", unit: "none" });
+const address = valueOf({ type: "address", unit: "none" });
 
-/** The values of a state by their paths. */
-export const stateFields: Fields = new Map<string, CheckedField>([
-  ...answers
-    .flatMap(placesOf)
-    .map(({ path, field }) => [path.join("."), field] as const),
-  ...getOrderInfo.outputs.map(
-    (field) => [`orders.*.${field.name}`, field] as const,
+/** A round without the values that a settlement writes. */
+export const nextRoundSchema = objectOf(
+  {},
+  valuesOf(
+    getLatestRoundInfo.outputs.filter(
+      ({ name }) => !name.startsWith("settled"),
+    ),
   ),
-  ["generatedOrders.firstId", uint256],
-  ["generatedOrders.lastId", uint256],
-  ["settlement.settledPrice", { type: "uint256", unit: "price" }],
-  ["settlement.settledAmount", uint256],
-  ["settlement.notBeforeEnd", flag],
-  ["settlement.needsPrice", flag],
-  ["settlement.reward.token", { type: "address", unit: "none" }],
-  ["settlement.reward.amount", uint256],
-]);
-
-export const orderValues = getOrderInfo.outputs.map(({ name }) => name);
-const amounts = calMargins.outputs.map(({ name }) => name);
-const terms: Fields = new Map(
-  calMargins.inputs.map((field) => [field.name, field]),
 );
-const marginsOfTerms: Fields = new Map([
-  ...terms,
-  ...calMargins.outputs.map((field) => [field.name, field] as const),
-]);
+
+const someAmounts: Schema = objectOf({}, amounts);
+const marginsByTerms: Schema = z.array(objectOf(amounts, terms));
+
+const settlementSchema = objectOf(
+  {},
+  {
+    settledPrice: uint256,
+    settledAmount: uint256,
+    notBeforeEnd: flag,
+    needsPrice: flag,
+    reward: objectOf({ amount: uint256 }, { token: address }).nullable(),
+  },
+);
+
+const changesSchema = objectOf(
+  {},
+  {
+    ...readingSchemas(),
+    margins: placed((given, place) =>
+      parse(Array.isArray(given) ? marginsByTerms : someAmounts, given, place),
+    ),
+    orders: z.record(
+      z.string().transform((key) => String(parseOrderKey(key))),
+      answerSchema("getOrderInfo", false).nullable(),
+    ),
+    generatedOrders: objectOf({ firstId: uint256, lastId: uint256 }).nullable(),
+    unknownOrders: placed((given, place) =>
+      requireOneOf(unknownAnswers, given, place),
+    ),
+    settlement: settlementSchema,
+    failures: z.array(placed(checkFailure), { message: "a list is needed" }),
+  },
+);
+
+/** The schemas of answers by key; an object may have some of its values. */
+function readingSchemas(): Shape {
+  const variants: Record<string, Shape> = {};
+  const readings: Shape = {};
+  for (const { operation, path } of standaloneQueries) {
+    const answer = answerSchema(operation, false);
+    const [key, variant] = path;
+    if (variant === undefined) {
+      readings[key] = answer;
+    } else {
+      variants[key] = { ...variants[key], [variant]: answer };
+      readings[key] = objectOf({}, variants[key]);
+    }
+  }
+  return readings;
+}
+
+/** Checked changes to a state. */
+export type StateChanges = Omit<MockOverrides, "orders" | "generatedOrders"> & {
+  readonly generatedOrders?: MockState["generatedOrders"];
+  /** By id; null for an order that is removed. */
+  readonly orders?: Readonly<Record<string, Partial<VaultOrder> | null>>;
+};
+
+/** Changes whose answers and orders have all their values. */
+export type WholeChanges = Omit<StateChanges, "orders"> & {
+  readonly orders?: MockState["orders"];
+};
+
+/** Refuses unknown keys, and values that a contract cannot hold. */
+export function checkChanges(overrides: unknown): StateChanges {
+  return parse(changesSchema, overrides, "");
+}
 
 /** Checks arguments of `calMargins`. */
 export function checkTerms(
   given: unknown,
   where: string,
 ): CalMarginsParameters {
+  const checked: unknown = parse(objectOf(terms), given, where);
   // each value was checked to be there, and to be of the type that its field has
-  return checkObject(terms, given, where, "", [
-    ...terms.keys(),
-  ]) as unknown as CalMarginsParameters;
-}
-
-/** In the order of `UnknownOrders` in MockTrading.sol. */
-const unknownAnswers: readonly UnknownOrders[] = ["zeros", "revert", "invalid"];
-
-/** Checked changes to a state. */
-export type StateChanges = Omit<MockOverrides, "orders" | "generatedOrders"> & {
-  readonly generatedOrders?: MockState["generatedOrders"];
-  /** Null for an order that is removed. */
-  readonly orders?: ReadonlyMap<bigint, Partial<VaultOrder> | null>;
-};
-
-/** Refuses unknown keys, and values that a contract cannot hold. */
-export function checkChanges(overrides: object): StateChanges {
-  const {
-    unknownOrders,
-    failures,
-    margins: given,
-    ...others
-  } = asRecord(overrides);
-  const isByTerms = Array.isArray(given);
-  const { orders, ...checked } = checkObject(
-    stateFields,
-    isByTerms ? others : { ...others, margins: given },
-    "",
-  );
-  // each value was checked to be of the type that its field has
-  return {
-    ...checked,
-    ...(isByTerms && {
-      margins: given.map((each: unknown, index) =>
-        checkObject(marginsOfTerms, each, `margins[${index}]`, "", amounts),
-      ),
-    }),
-    ...(orders !== undefined && {
-      orders: new Map(
-        Object.entries(asRecord(orders)).map(([key, order]) => [
-          parseOrderKey(key),
-          order,
-        ]),
-      ),
-    }),
-    ...(unknownOrders !== undefined && {
-      unknownOrders: requireOneOf(
-        unknownAnswers,
-        unknownOrders,
-        "unknownOrders",
-      ),
-    }),
-    ...(failures !== undefined && { failures: checkFailures(failures) }),
-  } as StateChanges;
+  return checked as CalMarginsParameters;
 }
 
 /** Takes one spelling only: two keys for one order would overwrite each other. */
@@ -148,105 +159,134 @@ export function parseOrderKey(key: string): bigint {
   );
 }
 
-/** True of an answer of which the changes name some values. */
-export function isPartlyChanged(
-  { operation, path }: Query,
-  changes: StateChanges,
-): boolean {
-  const given = get(changes, path);
+/** Finds what the mocks return now; undefined for an order that there is not. */
+type CurrentValue = (query: Query) => Promise<unknown>;
+
+/** Completes answers and orders that are changed in part. */
+export async function completeChanges(
+  { orders = {}, ...changes }: StateChanges,
+  current: CurrentValue,
+  range = changes.generatedOrders,
+): Promise<WholeChanges> {
+  const whole: Record<string, unknown> = { ...changes };
+  for (const query of answers) {
+    const given = get(changes, query.path);
+    const { outputs } = operationEntry(query.operation);
+    if (isPart(given, outputs)) {
+      const before = asRecord(await current(query));
+      set(whole, query.path, { ...before, ...given });
+    }
+  }
+  const wholeOrders = new Map<bigint, VaultOrder | null>();
+  for (const [key, order] of Object.entries(orders)) {
+    const orderID = BigInt(key);
+    const before = isPart(order, getOrderInfo.outputs)
+      ? ((await currentOrder(orderID, current)) ?? orderOfRange(range, orderID))
+      : undefined;
+    wholeOrders.set(
+      orderID,
+      order === null ? null : { ...someOrder, ...before, ...order },
+    );
+  }
+  return { ...whole, orders: wholeOrders };
+}
+
+async function currentOrder(
+  orderID: bigint,
+  current: CurrentValue,
+): Promise<VaultOrder | undefined> {
+  const answer = await current({
+    operation: "getOrderInfo",
+    role: "trading",
+    args: [orderID],
+    path: ["orders", String(orderID)],
+  });
+  // it is the result of that operation
+  const order = (answer ?? undefined) as VaultOrder | undefined;
+  return order === undefined || isEmptyOrder({ orderID, ...order })
+    ? undefined
+    : order;
+}
+
+function isPart(
+  given: unknown,
+  { length }: readonly unknown[],
+): given is object {
   return (
     typeof given === "object" &&
+    given !== null &&
     !Array.isArray(given) &&
-    operationEntry(operation).outputs.some(
-      ({ name }) => asRecord(given)[name] === undefined,
-    )
+    Object.keys(given).length < length
   );
 }
 
-/** @param isExpected True of the errors of answers that are left out. */
-export async function readAnswers(
-  vault: VaultClient,
-  queries: readonly Query[],
-  isExpected?: (error: VaultError) => boolean,
-): Promise<StateChanges> {
-  const found: Record<string, unknown> = {};
-  for (const { operation, args, path } of queries) {
-    const answer: unknown = await vault
-      // the arguments of a query are what its operation takes
-      .read(operation, args as never)
-      .catch(fallbackTo(undefined, isExpected));
-    if (answer !== undefined) {
-      set(found, path, answer);
-    }
+/** Completes changes to a state. The mocks do not have it yet, so nothing is read. */
+export async function completeOverrides(
+  state: MockState,
+  overrides: StateChanges,
+): Promise<WholeChanges> {
+  const orders: Record<string, unknown> = {};
+  for (const [orderID, order] of state.orders) {
+    orders[String(orderID)] = order;
   }
-  return found;
+  const current = { ...state, orders };
+  const { generatedOrders = state.generatedOrders } = overrides;
+  return await completeChanges(
+    overrides,
+    async ({ path }) => await Promise.resolve(get(current, path)),
+    generatedOrders,
+  );
 }
 
 export function applyChanges(
   state: MockState,
-  { orders, settlement, ...given }: StateChanges,
+  changes: WholeChanges,
 ): MockState {
   const changed: Record<string, unknown> = {
     ...state,
-    ...given,
-    orders: changedOrders({ ...state, ...given }, orders),
-    settlement: { ...state.settlement, ...settlement },
+    ...changes,
+    orders: new Map([...state.orders, ...(changes.orders ?? [])]),
+    settlement: { ...state.settlement, ...changes.settlement },
   };
   for (const { path } of answers) {
-    const [before, after] = [get(state, path), get(given, path)];
-    const isPart = typeof after === "object" && !Array.isArray(after);
-    // Margins by terms have no amounts to keep.
-    const kept = Array.isArray(before) ? {} : asRecord(before);
-    set(changed, path, isPart ? { ...kept, ...after } : (after ?? before));
+    set(changed, path, get(changes, path) ?? get(state, path));
   }
   // the state with values that were checked to be of its fields
   return changed as unknown as MockState;
 }
 
-function changedOrders(
-  {
-    orders,
-    generatedOrders: range,
-  }: Pick<MockState, "orders" | "generatedOrders">,
-  changed: StateChanges["orders"] = new Map(),
-): MockState["orders"] {
-  return new Map([
-    ...orders,
-    ...[...changed].map(([id, order]) => {
-      const isGenerated =
-        range !== null && id >= range.firstId && id <= range.lastId;
-      const before =
-        orders.get(id) ?? (isGenerated ? generatedOrder(id) : someOrder);
-      return [id, order === null ? null : { ...before, ...order }] as const;
-    }),
-  ]);
-}
-
-/** Returns the calls that set the values of a state that `named` has keys for. */
-export function callsForChanges(
-  state: MockState,
-  changes: StateChanges,
-  named: object = changes,
+/**
+ * Returns the calls that set the values of a state, or of changes.
+ *
+ * @param isFirst True for the settlement of a scenario: it is one of the first round only.
+ */
+export function callsFor(
+  changes: WholeChanges | MockState,
+  isFirst = false,
 ): readonly ScriptCall[] {
-  const { generatedOrders, unknownOrders: unknown } = state;
-  // A range that ends before it begins is empty.
-  const { firstId, lastId } = generatedOrders ?? { firstId: 1n, lastId: 0n };
-  const others = {
-    unknownOrders: () => [
-      call("trading", "setUnknownOrders", unknownAnswers.indexOf(unknown)),
-    ],
-    generatedOrders: () => [call("trading", "generateOrders", firstId, lastId)],
-    orders: () => callsForOrders(state.orders),
-    settlement: () => callsForSettlement(state, changes),
-    failures: () => state.failures.flatMap((each) => callsForFailure(each)),
-  };
+  const { orders = [], generatedOrders: range, unknownOrders } = changes;
+  const { settlement = {}, failures = [] } = changes;
+  const { firstId, lastId } = range ?? NO_ORDERS;
   return [
-    ...answers
-      .filter(({ path }) => get(named, path) !== undefined)
-      .map((answer) => setAnswer(answer, get(state, answer.path))),
-    ...Object.entries(others).flatMap(([key, calls]) =>
-      get(named, [key]) === undefined ? [] : calls(),
-    ),
+    ...answers.flatMap((query) => {
+      const answer = get(changes, query.path);
+      return answer === undefined ? [] : setAnswer(query, answer);
+    }),
+    ...(unknownOrders === undefined
+      ? []
+      : [
+          call(
+            "trading",
+            "setUnknownOrders",
+            unknownAnswers.indexOf(unknownOrders),
+          ),
+        ]),
+    ...(range === undefined
+      ? []
+      : [call("trading", "generateOrders", firstId, lastId)]),
+    ...[...orders].map(([orderID, order]) => setOrder(orderID, order)),
+    ...setSettlement(settlement, isFirst),
+    ...failures.flatMap((failure) => callsForFailure(failure)),
   ];
 }
 
@@ -300,34 +340,30 @@ function setMarginsOfTerms(all: readonly MarginsOfTerms[]): ScriptCall {
   );
 }
 
-/** A null order is removed. */
-export function callsForOrders(orders: MockState["orders"]): ScriptCall[] {
-  return [...orders].map(([orderID, order]) =>
-    order === null
-      ? call("trading", "removeOrder", orderID)
-      : call("trading", "setOrder", orderID, {
-          ...order,
-          // A lone surrogate becomes U+FFFD; ethers would throw.
-          exType: new TextEncoder().encode(order.exType),
-        }),
-  );
+function setOrder(
+  orderID: bigint,
+  order: Readonly<VaultOrder> | null,
+): ScriptCall {
+  return order === null
+    ? call("trading", "removeOrder", orderID)
+    : call("trading", "setOrder", orderID, {
+        ...order,
+        // A lone surrogate becomes U+FFFD; ethers would throw.
+        exType: new TextEncoder().encode(order.exType),
+      });
 }
 
-/** The settlement of a state that `set()` makes lacks what is not changed. */
-function callsForSettlement(
-  { settlement }: { readonly settlement: Partial<ScriptedSettlement> },
-  { settlement: changed = {} }: StateChanges,
+function setSettlement(
+  { settledPrice, settledAmount, ...others }: Partial<ScriptedSettlement>,
+  isFirst: boolean,
 ): readonly ScriptCall[] {
-  const { settledPrice, settledAmount, notBeforeEnd, needsPrice, reward } =
-    settlement;
-  const isFirst =
-    changed.settledPrice === undefined && changed.settledAmount === undefined;
   if ((settledPrice === undefined) !== (settledAmount === undefined)) {
     throw invalidArgument(
       "settlement",
       "settledPrice and settledAmount are needed together",
     );
   }
+  const { notBeforeEnd, needsPrice, reward } = others;
   const { token = ZeroAddress, amount } = reward ?? { amount: 0n };
   const setters: ReadonlyArray<readonly [setter: string, ...unknown[]]> = [
     [
@@ -342,6 +378,19 @@ function callsForSettlement(
   return setters
     .filter(([, ...values]) => !values.includes(undefined))
     .map(([setter, ...values]) => call("vault", setter, ...values));
+}
+
+/** A range that ends before it begins is empty. */
+const NO_ORDERS = { firstId: 1n, lastId: 0n };
+
+function orderOfRange(
+  range: StateChanges["generatedOrders"],
+  orderID: bigint,
+): VaultOrder | undefined {
+  const { firstId, lastId } = range ?? NO_ORDERS;
+  return orderID >= firstId && orderID <= lastId
+    ? generatedOrder(orderID)
+    : undefined;
 }
 
 const ONE = 10n ** 18n;

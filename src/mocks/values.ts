@@ -1,3 +1,5 @@
+import { z } from "zod";
+
 import {
   describeInput,
   notOneOf,
@@ -7,16 +9,14 @@ import {
   readInteger,
 } from "../client/inputs.js";
 import { invalidArgument } from "../errors.js";
-import { asRecord } from "../json.js";
-import { isEnumName } from "../protocol/index.js";
-import type { Field } from "../protocol/index.js";
-
-// Not zod: it would call the same parsers, whose errors have codes and details.
+import type { Schema } from "../files/recorded-values.js";
+import { answerOf, isEnumName } from "../protocol/index.js";
+import type { Field, ReadOperationName } from "../protocol/index.js";
 
 export type CheckedField = Pick<Field, "type" | "unit">;
 
-/** Fields by their paths. Example: `pools.public.locked`; `orders.*.state` of every order. */
-export type Fields = ReadonlyMap<string, CheckedField>;
+/** The schemas of an object's values by their names. */
+export type Shape = Record<string, Schema>;
 
 /**
  * Checks a value of an operation, from the API or as text of a file or a command.
@@ -66,84 +66,94 @@ export function requireOneOf<Word extends string>(
   return found;
 }
 
-/** Objects in place of which null is given: there is none. */
-const nullable: ReadonlySet<string> = new Set([
-  "orders.*",
-  "generatedOrders",
-  "settlement.reward",
-]);
-
-/** The values without which an object is nothing. */
-const needed: Readonly<Record<string, readonly string[]>> = {
-  generatedOrders: ["firstId", "lastId"],
-  "settlement.reward": ["amount"],
-};
-
-/**
- * Checks the values of an object, and of the objects in it. A misspelt key would change
- * nothing, so it is refused.
- *
- * @param where Names the object in errors; "" for changes to a whole state.
- * @param place The path of the object; "" for all fields.
- * @param required Names of the values that must be there.
- * @returns The values, without undefined ones.
- * @throws VaultError VAULT_INVALID_ARGUMENT, and the codes of {@link checkValue}
- */
-export function checkObject(
-  fields: Fields,
-  given: unknown,
-  where: string,
-  place = "",
-  required: readonly string[] = needed[place] ?? [],
-): Readonly<Record<string, unknown>> {
-  const prefix = place === "" ? "" : `${place}.`;
-  const known = [...fields.keys()]
-    .filter((path) => path.startsWith(prefix))
-    .map((path) => path.slice(prefix.length).replace(/\..*/u, ""));
-  const checked = new Map<string, unknown>();
-  const object = where === "" ? "The changes to the mocks" : where;
-  for (const [key, value] of Object.entries(requireObject(given, object))) {
-    const name = known.includes("*") ? "*" : key;
-    if (!known.includes(name)) {
-      throw invalidArgument(
-        object,
-        `${describeInput(key)} is not a field; the fields are ${[...new Set(known)].join(", ")}`,
-      );
-    }
-    const path = prefix + name;
-    const shown = where === "" ? key : `${where}.${key}`;
-    const field = fields.get(path);
-    if (value !== undefined) {
-      checked.set(
-        key,
-        field !== undefined
-          ? checkValue(field, value, shown)
-          : value === null && nullable.has(path)
-            ? null
-            : checkObject(fields, value, shown, path),
-      );
-    }
-  }
-  const missing = required.filter((name) => !checked.has(name));
-  if (missing.length > 0) {
-    throw invalidArgument(
-      object,
-      `${missing.join(", ")} ${missing.length === 1 ? "is" : "are"} missing`,
-    );
-  }
-  return Object.fromEntries(checked);
+/** A schema that a function checks; `place` names the value in errors. */
+export function placed<Value>(
+  check: (given: unknown, place: string) => Value,
+): Schema<Value> {
+  return z
+    .unknown()
+    .transform((given, { path }) => check(given, placeOf(path)));
 }
 
-/** Refuses a list, too. */
-export function requireObject(
-  value: unknown,
-  where: string,
-): Readonly<Record<string, unknown>> {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw invalidArgument(
-      where,
-      `an object is needed, got ${describeInput(value)}`,
-    );
+/** The schema of a value of an operation, from the API or as text. */
+export function valueOf(field: CheckedField): Schema {
+  return placed((given, place) => {
+    if (given === undefined) {
+      throw invalidArgument(place, "it is missing");
+    }
+    return checkValue(field, given, place);
+  });
+}
+
+export function valuesOf(fields: readonly Field[]): Shape {
+  return Object.fromEntries(
+    fields.map((field) => [field.name, valueOf(field)]),
+  );
+}
+
+/** @param isWhole False if an object may lack some of its values. */
+export function answerSchema(
+  operation: ReadOperationName,
+  isWhole: boolean,
+): Schema {
+  const values = answerOf(operation, valueOf);
+  if (values instanceof z.ZodType) {
+    return values;
   }
-  return asRecord(value);
+  return isWhole ? objectOf(values) : objectOf({}, values);
+}
+
+/**
+ * The schema of an object. It refuses a misspelt key, which would change nothing, and leaves
+ * out undefined values.
+ */
+export function objectOf(
+  required: Shape,
+  optional: Shape = {},
+): Schema<Readonly<Record<string, unknown>>> {
+  const known = Object.keys({ ...required, ...optional }).join(", ");
+  const errorMap: z.ZodErrorMap = (issue, { data }) => ({
+    message:
+      issue.code === "unrecognized_keys"
+        ? `${describeInput(issue.keys[0])} is not a field; the fields are ${known}`
+        : `an object is needed, got ${describeInput(data)}`,
+  });
+  const shape = { ...required, ...z.object(optional).partial().shape };
+  return z
+    .object(shape, { errorMap })
+    .strict()
+    .transform((object) =>
+      Object.fromEntries(
+        Object.entries(object).filter(([, value]) => value !== undefined),
+      ),
+    );
+}
+
+/**
+ * @param where Names the value in errors; the values in it are named after it.
+ * @throws VaultError VAULT_INVALID_ARGUMENT, and the codes of {@link checkValue}
+ */
+export function parse<Value>(
+  schema: Schema<Value>,
+  given: unknown,
+  where: string,
+): Value {
+  const { success, data, error } = schema.safeParse(given, { path: [where] });
+  if (success) {
+    return data;
+  }
+  const { path = [], message = "it is invalid" } = error.issues[0] ?? {};
+  const place = placeOf(path);
+  throw invalidArgument(
+    place === "" ? "The changes to the mocks" : place,
+    message,
+  );
+}
+
+/** Example: `failures[0].reason`. */
+function placeOf(path: ReadonlyArray<string | number>): string {
+  return path
+    .map((key) => (typeof key === "number" ? `[${key}]` : `.${key}`))
+    .join("")
+    .replace(/^\.+/u, "");
 }

@@ -1,6 +1,10 @@
 /** The arguments and the results of the read operations. */
 import type { ContractType, ContractTypeName } from "./enums.js";
-import type { PoolName, ReadOperationName } from "./operations.js";
+import type {
+  OperationName,
+  PoolName,
+  ReadOperationName,
+} from "./operations.js";
 
 /** Bytes as 0x hex, such as call data or a hash. The same type as viem's. */
 export type Hex = `0x${string}`;
@@ -116,6 +120,10 @@ interface ReadOperations {
 /** Arguments of a read operation without its options. */
 export type OperationArguments<Name extends ReadOperationName> =
   ReadOperations[Name]["args"];
+
+/** Arguments of the client's method of that name; none for `settleAll`. */
+export type CallArguments<Name extends OperationName> =
+  Name extends ReadOperationName ? OperationArguments<Name> : [];
 
 /** Result of a read operation: its only value, or an object of its values. */
 export type OperationResult<Name extends ReadOperationName> =

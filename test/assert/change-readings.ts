@@ -148,7 +148,7 @@ describe("changesReadings()", () => {
 
   it("changesReadings() throws the error of a reading that fails if it is expected, or any is", async () => {
     const { vault, mocks, setVolume } = round();
-    await mocks.fail("getLPAmountInfo", "dry", { pool: "private" });
+    await mocks.fail("getLPAmountInfo", "dry", { args: ["private"] });
     const sent = await setVolume(95n);
     await changesReadings(vault, sent, { volume: 95n });
     for (const expected of [

@@ -104,7 +104,7 @@ for (const { name, start } of differentNodes) {
     });
 
     it("orders() lists hostile orders as single reads do, also if a call has 3 million gas", async () => {
-      await mocks.generateOrders(1n, 1_000_000n);
+      await mocks.set({ generatedOrders: { firstId: 1n, lastId: 1_000_000n } });
       // It answers as the mock, but for some ids.
       const { evm } = compileFixture("HostileTrading.sol", "HostileTrading");
       const good = AbiCoder.defaultAbiCoder().encode(

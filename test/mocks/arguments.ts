@@ -1,7 +1,6 @@
 import { expect } from "chai";
 import type { NetworkConnection } from "hardhat/types/network";
 
-import { generatedOrder } from "../../src/mocks/index.js";
 import type { VaultErrorCode } from "../../src/errors.js";
 import type { MockVaultHandle } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
@@ -53,11 +52,20 @@ describe("arguments of mocks", () => {
     [
       { settlement: { reward: { token: SECOND } } },
       ARGUMENT,
-      "settlement.reward",
+      "settlement.reward.amount",
     ],
-    [{ margins: [{ xMarginAmount: 1n }] }, ARGUMENT, "margins[0]"],
-    [{ margins: [{ price: 1n }] }, ARGUMENT, "margins[0]"],
-    [{ generatedOrders: { lastId: 1 } }, ARGUMENT, "generatedOrders"],
+    [{ margins: { price: 1n } }, ARGUMENT, "margins"],
+    [
+      { margins: [{ xMarginAmount: 1n }] },
+      ARGUMENT,
+      "margins[0].baseMarginAmount",
+    ],
+    [
+      { margins: [{ baseMarginAmount: 1n, xMarginAmount: 1n, price: 1n }] },
+      ARGUMENT,
+      "margins[0]",
+    ],
+    [{ generatedOrders: { lastId: 1 } }, ARGUMENT, "generatedOrders.firstId"],
     [{ orders: { 1: { price: 1n } } }, ARGUMENT, "orders.1"],
     [{ orders: { 1: { state: "shut" } } }, ENUM, "orders.1.state"],
     // Two spellings of one id would overwrite each other.
@@ -71,7 +79,6 @@ describe("arguments of mocks", () => {
     [{ operation: "queryVolume" }, ARGUMENT, "reason"],
     [{ ...whole, from: "0x12" }, ADDRESS, "from"],
   ];
-  const order = generatedOrder(1n);
   const both = { scenario: "open-round", fixture: "x.json" };
   const calls: ReadonlyArray<
     readonly [
@@ -92,29 +99,20 @@ describe("arguments of mocks", () => {
     ["deployMocks", [{ scenario: "toString" }], ENUM, "scenario"],
     ["deployMocks", [both], ARGUMENT, "deployMocks()"],
     ["mockAt", ["tradings"], ENUM, "role"],
-    ["fail", ["getLPAmountInfo", "dry", { pool: "both" }], ENUM, "pool"],
-    ...["pool", "orderID", "terms"].map(
-      (condition) =>
-        [
-          ...([
-            "fail",
-            ["settleAll", "no", { [condition]: "public" }],
-          ] as const),
-          ...([ARGUMENT, condition] as const),
-        ] as const,
-    ),
+    ["fail", ["getLPAmountInfo", "dry", { args: ["both"] }], ENUM, "pool"],
+    ["fail", ["settleAll", "no", { args: ["public"] }], ARGUMENT, "settleAll"],
+    [
+      "fail",
+      ["getOrderInfo", "no", { args: [1n, 2n] }],
+      ARGUMENT,
+      "getOrderInfo",
+    ],
     // It would be every order.
-    ["fail", ["getOrderInfo", "no", { orderID: null }], INTEGER, "orderID"],
+    ["fail", ["getOrderInfo", "no", { args: [null] }], INTEGER, "orderID"],
     ["fail", ["queryVolume", "no", { times: 1 }], ARGUMENT, "fail()"],
     ["fail", ["queryVolume", { data: "" }], ARGUMENT, "The reason to revert"],
     // What a settlement writes.
     ["startNextRound", [{ settledPrice: 1n }], ARGUMENT, "round"],
-    [
-      "addOrders",
-      [new Map([[5n, { ...order, state: undefined }]])],
-      ARGUMENT,
-      "order 5",
-    ],
   ];
   for (const [method, args, code, where] of calls) {
     it(`${method}(${titleOf(args)}) is refused for ${where}, and sends nothing: ${code}`, async () => {

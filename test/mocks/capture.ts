@@ -94,18 +94,18 @@ describe("capture() and deployMocks({ fixture })", () => {
           unknownOrders: "revert",
           orders: { 2: { exType: "a\u0000b" } },
           failures: [
-            { operation: "getLPAmountInfo", pool: "public", reason: "dry" },
+            { operation: "getLPAmountInfo", args: ["public"], reason: "dry" },
             {
-              ...{ operation: "getLPAmountInfo", pool: "private" },
+              ...{ operation: "getLPAmountInfo", args: ["private"] },
               reason: { data: "0x" },
             },
             { operation: "getLatestRoundInfo", reason: { panic: 1 } },
             {
-              ...{ operation: "calMargins", terms: FAILING_TERMS },
+              ...{ operation: "calMargins", args: [FAILING_TERMS] },
               reason: { data: "0xABCD" },
             },
             {
-              ...{ operation: "getOrderInfo", orderID: 4n },
+              ...{ operation: "getOrderInfo", args: [4n] },
               reason: "broken",
             },
           ],
@@ -150,7 +150,7 @@ describe("capture() and deployMocks({ fixture })", () => {
       };
       const panic = "panic code 0x1 (Assertion error)";
       expect(await reasons()).to.eql(["dry", "no reason given", panic]);
-      await mocks.succeed("getLPAmountInfo", { pool: "public" });
+      await mocks.succeed("getLPAmountInfo", { args: ["public"] });
       expect(await reasons()).to.eql(["answers", "no reason given", panic]);
     });
 

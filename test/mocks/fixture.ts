@@ -57,7 +57,6 @@ describe("a file that is no fixture", () => {
       { volume: { error: { revertData: "0x1" } } },
       "volume.error.revertData",
     ],
-    ["a failure of null", { volume: { error: null } }, "volume.error"],
   ] as const) {
     it(`readFixture() refuses ${title}: VAULT_INVALID_FIXTURE`, async () => {
       await expectRefusal(problem, { ...fixture, ...change });

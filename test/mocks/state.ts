@@ -150,7 +150,7 @@ describe("state of the mocks", () => {
     }
   });
 
-  describe("orders of set() and addOrders()", () => {
+  describe("orders of set()", () => {
     let mocks: MockVaultHandle;
     beforeEach(async () => {
       mocks = await deploy();
@@ -205,7 +205,7 @@ describe("state of the mocks", () => {
     });
 
     it("generatedOrder() computes what the contract computes, up to the last id", async () => {
-      await mocks.generateOrders(0n, MAX);
+      await mocks.set({ generatedOrders: { firstId: 0n, lastId: MAX } });
       const ids = [
         ...Array.from({ length: 12 }, (_, id) => BigInt(id + 4)),
         ...[996n, 997n, 999_999n, 1_000_000n, 1_000_001n, 2n ** 255n, MAX],
@@ -215,10 +215,10 @@ describe("state of the mocks", () => {
       }
     });
 
-    it("addOrders() sets whole orders at any id, with words for type and state", async () => {
+    it("set() sets an order at the greatest id, with words for type and state", async () => {
       const order = await vault.getOrderInfo(1);
       const words = { contractType: "put", state: "closed" } as const;
-      await mocks.addOrders(new Map([[MAX, { ...order, ...words }]]));
+      await mocks.set({ orders: { [`${MAX}`]: { ...order, ...words } } });
       expect(await vault.getOrderInfo(MAX)).to.deep.equal({
         ...order,
         ...{ contractType: 2, state: 2 },
@@ -262,9 +262,9 @@ describe("state of the mocks", () => {
       };
       await mocks.fail("getLPAmountInfo");
       expect(await reasons()).to.eql(Array(2).fill("scripted failure"));
-      await mocks.succeed("getLPAmountInfo", { pool: "private" });
+      await mocks.succeed("getLPAmountInfo", { args: ["private"] });
       expect(await reasons()).to.eql(["scripted failure", "answers"]);
-      await mocks.fail("getLPAmountInfo", "dry", { pool: "private" });
+      await mocks.fail("getLPAmountInfo", "dry", { args: ["private"] });
       expect(await reasons()).to.eql(["scripted failure", "dry"]);
       await mocks.succeed("getLPAmountInfo");
       expect(await reasons()).to.eql(["answers", "answers"]);
@@ -274,8 +274,8 @@ describe("state of the mocks", () => {
       await mocks.fail("getOrderInfo", "every");
       const from = { getAddress: async () => await Promise.resolve(NOBODY) };
       await mocks.fail("getOrderInfo", "caller", { from });
-      await mocks.fail("getOrderInfo", "order", { orderID: 2 });
-      await mocks.fail("calMargins", "terms", { terms: TERMS });
+      await mocks.fail("getOrderInfo", "order", { args: [2] });
+      await mocks.fail("calMargins", "terms", { args: [TERMS] });
       const reasonOf = async (
         id: bigint,
         caller?: string,
@@ -289,16 +289,16 @@ describe("state of the mocks", () => {
         await reasonOf(1n, NOBODY),
         await reasonOf(2n, NOBODY),
       ]).to.deep.equal(["every", "caller", "order"]);
-      await mocks.succeed("getOrderInfo", { orderID: 2n });
+      await mocks.succeed("getOrderInfo", { args: [2n] });
       expect(await reasonOf(2n, NOBODY)).to.equal("caller");
       await mocks.succeed("getOrderInfo", { from });
       expect(await reasonOf(2n, NOBODY)).to.equal("every");
       await mocks.succeed("getOrderInfo");
       // No failure of before comes back.
-      await mocks.fail("getOrderInfo", "gone", { orderID: 3n });
+      await mocks.fail("getOrderInfo", "gone", { args: [3n] });
       await vault.getOrderInfo(2n, { from: NOBODY });
       const others = { ...TERMS, APY: 7n };
-      await mocks.succeed("calMargins", { terms: others });
+      await mocks.succeed("calMargins", { args: [others] });
       await expectVaultError(vault.calMargins(TERMS), "VAULT_CALL_REVERTED");
       await vault.calMargins(others);
     });

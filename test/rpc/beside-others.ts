@@ -33,7 +33,9 @@ for (const { name, start } of differentNodes) {
       );
       const { vault } = connection;
       const mocks = await vault.deployMocks({ scenario: "expired-round" });
-      await mocks.generateOrders(1n, BigInt(ORDERS));
+      await mocks.set({
+        generatedOrders: { firstId: 1n, lastId: BigInt(ORDERS) },
+      });
     });
     after(async () => {
       await connection.close();

@@ -107,7 +107,7 @@ describe("vault capture", () => {
       capture --out out.json --margins ${devNull} | VAULT_INVALID_ARGUMENT | it cannot be read
       capture --out out.json --margins bad.txt | VAULT_INVALID_ARGUMENT | --margins bad.txt: it is not JSON
       capture --out out.json --margins object.json | VAULT_INVALID_ARGUMENT | a list of terms is needed
-      capture --out out.json --margins short.json | VAULT_INVALID_ARGUMENT | [1]: endTime is missing
+      capture --out out.json --margins short.json | VAULT_INVALID_ARGUMENT | [1].endTime: it is missing
       capture --out none/out.json | VAULT_INVALID_ARGUMENT | ENOENT
       `,
     );

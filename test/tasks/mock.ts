@@ -129,7 +129,7 @@ describe("vault mock", () => {
     mock next-round endTime=soon --network gone | VAULT_INVALID_TIME | round.endTime
     mock set volume=1 --at vault=${NOBODY} | VAULT_NOT_A_MOCK | cannot be scripted
     mock next-round settled=true | VAULT_INVALID_ARGUMENT | not a field
-    mock fail getOrderInfo no --pool public | VAULT_INVALID_ARGUMENT | no pool
+    mock fail queryVolume no --pool public | VAULT_INVALID_ARGUMENT | too many arguments
     `,
   );
 });

@@ -327,7 +327,7 @@ describe("a task while the chain replaces blocks", () => {
     project = await useFixtureProject("plain");
     const { vault, provider } = await connectTo(anvil.url);
     const mocks = await vault.deployMocks();
-    await mocks.generateOrders(1n, 8_000n);
+    await mocks.set({ generatedOrders: { firstId: 1n, lastId: 8_000n } });
     await provider.request({ method: "anvil_mine", params: ["0x14"] });
     let header = Promise.resolve("");
     const handler: RpcHandler = async ({ request, forward }) => {

@@ -63,10 +63,10 @@ describe("vault orders", () => {
 
   it("orders shows 16 orders in a row that fail as no unknown id does, and those behind them, and exits with 1", async () => {
     const { mocks } = tasks;
-    await mocks.generateOrders(4n, 20n);
+    await mocks.set({ generatedOrders: { firstId: 4n, lastId: 20n } });
     await mocks.set({ unknownOrders: "revert" });
     for (let orderID = 3n; orderID < 19n; ++orderID) {
-      await mocks.fail("getOrderInfo", "MarketPaused", { orderID });
+      await mocks.fail("getOrderInfo", "MarketPaused", { args: [orderID] });
     }
     const listed = Array.from({ length: 20 }, (_, index) => `${index + 1}`);
     const { stdout, stderr, exitCode } = await tasks.run("orders --format csv");
@@ -135,7 +135,9 @@ describe("vault orders", () => {
   }
 
   it("orders stops reading once the reader has closed the pipe, and ends with exit code 0, also if an order failed", async () => {
-    await tasks.mocks.generateOrders(1n, 10_000n);
+    await tasks.mocks.set({
+      generatedOrders: { firstId: 1n, lastId: 10_000n },
+    });
     const server = await startRpcServer({ upstream: tasks.url });
     const vault = { contracts: tasks.mocks.addresses };
     const hre = await hreOnLive(server.url, { vault });

@@ -58,7 +58,7 @@ export async function lazyVault(): Promise<void> {
   // @ts-expect-error -- the function's name on the wire
   await mocks.fail("minSLDMargin");
   // @ts-expect-error -- public or private
-  await mocks.fail("getLPAmountInfo", "dry", { pool: "both" });
+  await mocks.fail("getLPAmountInfo", "dry", { args: ["both"] });
   // @ts-expect-error -- its other value would be 0
   await mocks.set({ settlement: { settledPrice: 1n } });
   // @ts-expect-error -- a condition of another name

@@ -43,7 +43,9 @@ describe("the page of vault report in a browser", function () {
     });
     const { vault } = await hre.network.getOrCreate("default");
     const mocks = await vault.deployMocks();
-    await mocks.generateOrders(1n, BigInt(ORDERS));
+    await mocks.set({
+      generatedOrders: { firstId: 1n, lastId: BigInt(ORDERS) },
+    });
     await mocks.set({ orders: { 1: { exType: HOSTILE } } });
     const { exitCode, stderr } = await runVaultTask(hre, "report", {
       out: file,
