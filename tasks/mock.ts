@@ -13,7 +13,6 @@ import {
 import { callsForFailure } from "../src/mocks/failure.js";
 import type { FailureCondition } from "../src/mocks/types.js";
 import type { MockVaultHandle } from "../src/plugin/hardhat-vault.js";
-import { fieldsOf } from "../src/protocol/index.js";
 import { escapeUntrusted } from "../src/escape.js";
 import {
   failTask,
@@ -183,9 +182,7 @@ function emptyLevel(): Level {
 }
 
 /** The times of a round, which may also be a date or a duration. */
-const times = fieldsOf("getLatestRoundInfo", ["startTime", "endTime"]).map(
-  ({ name }) => `round.${name}`,
-);
+const times = ["round.startTime", "round.endTime"];
 
 /** What `none` removes. */
 const removable = /^(?:orders\.[^.]+|generatedOrders|settlement\.reward)$/u;

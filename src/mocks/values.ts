@@ -10,7 +10,7 @@ import {
 } from "../client/inputs.js";
 import { invalidArgument } from "../errors.js";
 import type { Schema } from "../files/recorded-values.js";
-import { answerOf, isEnumName } from "../protocol/index.js";
+import { isEnumName, operationEntry } from "../protocol/index.js";
 import type { Field, ReadOperationName } from "../protocol/index.js";
 
 export type CheckedField = Pick<Field, "type" | "unit">;
@@ -96,10 +96,12 @@ export function answerSchema(
   operation: ReadOperationName,
   isWhole: boolean,
 ): Schema {
-  const values = answerOf(operation, valueOf);
-  if (values instanceof z.ZodType) {
-    return values;
+  const { outputs } = operationEntry(operation);
+  const [only, ...others] = outputs;
+  if (only !== undefined && others.length === 0) {
+    return valueOf(only);
   }
+  const values = valuesOf(outputs);
   return isWhole ? objectOf(values) : objectOf({}, values);
 }
 
