@@ -169,33 +169,17 @@ interface AnsweredCall {
 }
 
 /**
- * Decodes the value of an answer.
- *
- * @throws VaultError VAULT_CALL_REVERTED, VAULT_NO_CODE, VAULT_RETURN_DATA_MALFORMED
+ * The value of an answer, or its error: VAULT_CALL_REVERTED, VAULT_NO_CODE or
+ * VAULT_RETURN_DATA_MALFORMED.
  */
-export function decodeOrThrow(answered: AnsweredCall): unknown {
-  const { call, answer } = answered;
-  const decoded =
-    "data" in answer
-      ? decodeOutputs(call.operation, answer.data)
-      : { problem: "" };
-  if ("value" in decoded) {
-    return decoded.value;
-  }
-  throw answerError(answered, decoded.problem);
-}
-
-/**
- * The error of an answer without a value.
- *
- * @param problem Why its data cannot be decoded.
- * @returns VAULT_CALL_REVERTED, VAULT_NO_CODE, VAULT_RETURN_DATA_MALFORMED
- */
-export function answerError(
-  { call, target, network, block, answer, lacksCode }: AnsweredCall,
-  problem = "",
-): VaultError {
-  const { operation, role } = call;
+export function decodeAnswer({
+  call: { operation, role },
+  target,
+  network,
+  block,
+  answer,
+  lacksCode,
+}: AnsweredCall): { readonly value: unknown } | { readonly error: VaultError } {
   const { address, source } = target;
   const contract = contractRoles[role].label;
   if ("reverted" in answer) {
@@ -206,13 +190,19 @@ export function answerError(
         : (mockHint(source) ??
           "This reason is from the contract: correct what it names, or ask the contract's operator.");
     const details = { operation, reason: text, contract, address, hint };
-    return vaultError("VAULT_CALL_REVERTED", details, answer.reverted);
+    const error = vaultError("VAULT_CALL_REVERTED", details, answer.reverted);
+    return { error };
+  }
+  const decoded = decodeOutputs(operation, answer.data);
+  if ("value" in decoded) {
+    return decoded;
   }
   if (answer.data.length === 0 && lacksCode) {
-    return noCode(role, target, network, block);
+    return { error: noCode(role, target, network, block) };
   }
+  const { problem } = decoded;
   const details = { operation, contract, address, source, problem };
-  return vaultError("VAULT_RETURN_DATA_MALFORMED", details);
+  return { error: vaultError("VAULT_RETURN_DATA_MALFORMED", details) };
 }
 
 /** Advice for a revert without a reason. */

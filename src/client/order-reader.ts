@@ -10,8 +10,7 @@ import { getBalance } from "../rpc/accounts.js";
 import { isReorganised } from "../rpc/pinned-block.js";
 import { fewRetries } from "../rpc/retry.js";
 import type { LocatedAddress } from "./addresses.js";
-import { addressAt, answerError, decodeOutputs, encodeCall } from "./codec.js";
-import { explainAnswer } from "./error-abis.js";
+import { addressAt, encodeCall } from "./codec.js";
 import type { FailedReading } from "./failed-reading.js";
 import {
   PACKED_SIZE,
@@ -21,7 +20,7 @@ import {
   entryAnswer,
 } from "./lens/lens.js";
 import type { LensAnswer, LensEntry } from "./lens/lens.js";
-import { readCall, requestAtBlock } from "./reader.js";
+import { readAnswer, readCall, requestAtBlock } from "./reader.js";
 import type { Context } from "./reader.js";
 import { viewOf } from "./words.js";
 
@@ -304,28 +303,19 @@ export class OrderReader {
     if (entry.status === "tooLong" || isUsedUp(entry)) {
       return await this.readAlone(orderID);
     }
-    const { target } = this;
-    const { block, rpc } = this.context;
+    const { context, target } = this;
     const given = entryAnswer(answer, entry);
-    const decoded =
-      "data" in given
-        ? decodeOutputs(getOrderInfo.operation, given.data)
-        : undefined;
-    if (decoded !== undefined && "value" in decoded) {
-      return toOrder(orderID, decoded.value);
-    }
-    const error = answerError(
-      {
-        call: getOrderInfo,
-        target,
-        network: rpc.network,
-        block,
-        answer: await explainAnswer(given, this.context),
-        lacksCode: !entry.hasCode,
-      },
-      decoded?.problem,
+    const lacksCode = !entry.hasCode;
+    const read = await readAnswer(
+      context,
+      getOrderInfo,
+      target,
+      given,
+      lacksCode,
     );
-    return { orderID, error: errorOfOrder(error) };
+    return "value" in read
+      ? toOrder(orderID, read.value)
+      : { orderID, error: errorOfOrder(read.error) };
   }
 
   /** Reads an order by a plain call, with all gas that the node allows. */

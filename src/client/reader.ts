@@ -7,10 +7,11 @@ import { toBlockId } from "../rpc/block-id.js";
 import type { BlockId } from "../rpc/block-id.js";
 import { getBlock } from "../rpc/blocks.js";
 import { callContract } from "../rpc/calls.js";
+import type { CallResult } from "../rpc/calls.js";
 import { isRefusal } from "../rpc/errors.js";
 import type { RequestOptions, RpcClient } from "../rpc/rpc-client.js";
 import type { LocatedAddress } from "./addresses.js";
-import { decodeOrThrow } from "./codec.js";
+import { decodeAnswer } from "./codec.js";
 import type { EncodedCall } from "./codec.js";
 import { explainAnswer } from "./error-abis.js";
 import type { ErrorAbisOf } from "./error-abis.js";
@@ -110,15 +111,27 @@ export async function readCall(
     async (at) => await callContract(rpc, request, at),
   );
   const isEmpty = "data" in answer && answer.data.length === 0;
-  return decodeOrThrow({
-    call,
-    target,
-    network: rpc.network,
-    block,
-    answer: await explainAnswer(answer, context),
-    // A call to an account without code succeeds with empty data.
-    lacksCode: isEmpty && !(await hasCode(rpc, target.address, block)),
-  });
+  // A call to an account without code succeeds with empty data.
+  const lacksCode = isEmpty && !(await hasCode(rpc, target.address, block));
+  const read = await readAnswer(context, call, target, answer, lacksCode);
+  if ("error" in read) {
+    throw read.error;
+  }
+  return read.value;
+}
+
+/** The value of an answer, or its error, with the reason if the contract reverted. */
+export async function readAnswer(
+  context: Context,
+  call: Pick<EncodedCall, "operation" | "role">,
+  target: LocatedAddress,
+  given: CallResult,
+  lacksCode: boolean,
+): Promise<ReturnType<typeof decodeAnswer>> {
+  const { rpc, block } = context;
+  const answer = await explainAnswer(given, context);
+  const { network } = rpc;
+  return decodeAnswer({ call, target, network, block, answer, lacksCode });
 }
 
 /**

@@ -1,12 +1,8 @@
 // What is read before and after a settlement, and what differs.
 
 import type { LocatedAddress } from "../client/addresses.js";
-import { decodeOrThrow, encodeCall } from "../client/codec.js";
-import {
-  failedReading,
-  isFailedReading,
-  isNotConfigured,
-} from "../client/failed-reading.js";
+import { decodeAnswer, encodeCall } from "../client/codec.js";
+import { isFailedReading, isNotConfigured } from "../client/failed-reading.js";
 import { checksumAddress } from "../client/inputs.js";
 import type { LensFacts } from "../client/lens/facts.js";
 import type { ReadCall } from "../client/lens/lens.js";
@@ -105,12 +101,9 @@ export function makeWatchList({
       const name = path.join(".");
       const decode: WatchedRead["decode"] = (answer, facts) => {
         const lacksCode = accountIn(facts, address).codeSize === 0n;
-        try {
-          const answered = { call, target, network, answer, lacksCode };
-          return { name, value: decodeOrThrow(answered) };
-        } catch (error) {
-          return { name, value: failedReading(error) };
-        }
+        const answered = { call, target, network, answer, lacksCode };
+        const read = decodeAnswer(answered);
+        return { name, value: "value" in read ? read.value : read };
       };
       reads.push({ target: address, data: call.data, decode });
     }
