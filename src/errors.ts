@@ -305,7 +305,7 @@ const errors = {
   /** The node or the connection to it failed. */
   rpc: {
     VAULT_NETWORK_UNREACHABLE: {
-      text: "Network {network} cannot be reached: {problem}.",
+      text: "Network {network} cannot be reached: {problem}",
       fix: "{remedy}",
     },
     VAULT_RPC_TIMEOUT: {

@@ -4,7 +4,7 @@ import type { ChainType, NetworkConnection } from "hardhat/types/network";
 import type { AddressResolver, LocatedAddress } from "./client/addresses.js";
 import type { VaultClient } from "./client/vault-client.js";
 import type { DisplaySettings } from "./protocol/index.js";
-import type { Eip1193Provider } from "./rpc/eip1193.js";
+import type { Eip1193Provider } from "./rpc/rpc-client.js";
 
 /**
  * In-process network for forks, registered by the plugin. The user may have configured

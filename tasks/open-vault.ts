@@ -11,9 +11,9 @@ import { settingsOf } from "../src/plugin/addresses.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { projectRedactor, redactorFor } from "../src/plugin/network-secrets.js";
 import { quoteForeignText } from "../src/redact.js";
-import { toRpcError } from "../src/rpc/errors.js";
+import { classify } from "../src/rpc/errors.js";
 import { isAbortOf, orAbort } from "../src/rpc/signals.js";
-import type { PinnedBlock } from "../src/rpc/block-id.js";
+import type { PinnedBlock } from "../src/rpc/blocks.js";
 import { escapeUntrusted } from "../src/escape.js";
 import type { CommonValues, Options, Task, ValuesOf } from "./definitions.js";
 import type { Envelope } from "./output/blocks.js";
@@ -75,11 +75,8 @@ export async function withVault<T>(
     const connection = await variables
       .inTime(opening)
       .catch((error: unknown) => {
-        throw toRpcError(error, "the connection", {
-          network,
-          redactor,
-          isBehindHardhat: true,
-        });
+        const source = { network, redactor, isBehindHardhat: true };
+        throw classify(error, source, "the connection").error;
       });
     const { vault: own } = connection;
     const vault = instance === undefined ? own : own.instance(instance);

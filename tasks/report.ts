@@ -32,7 +32,7 @@ import type { TaskSurroundings } from "./run-task.js";
 import { simulateToShow, simulationBlocks } from "./simulate.js";
 import { settlementValues } from "./status.js";
 import { readState } from "./vault-state.js";
-import { requireSameBranch } from "../src/rpc/pinned-block.js";
+import { requireSameBranch } from "../src/rpc/blocks.js";
 
 export default readAction(reportTask, async (vault, args, surroundings) => {
   const { out = "vault-report.html" } = args;

@@ -5,7 +5,11 @@ import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
 import { VaultError, fallbackTo, vaultError } from "../src/errors.js";
 import { projectRedactor } from "../src/plugin/network-secrets.js";
-import { isMarked, messageOf, toHardhatError } from "../src/rpc/errors.js";
+import {
+  isMarked,
+  messageOf,
+  toHardhatError,
+} from "../src/rpc/hardhat-errors.js";
 import { toSafeJson } from "../src/escape.js";
 import type { Redactor } from "../src/redact.js";
 import { inFlags, pageOf, toDocument } from "./error-texts.js";

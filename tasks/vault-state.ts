@@ -11,13 +11,18 @@ import type { VaultSnapshot } from "../src/client/snapshot.js";
 import type { VaultError } from "../src/errors.js";
 import type { VaultHost } from "../src/host.js";
 import type { DisplaySettings } from "../src/protocol/index.js";
-import { findUnfinished } from "../src/settlement/next-run.js";
-import type { BlockId, PinnedBlock } from "../src/rpc/block-id.js";
+import {
+  findNextRun,
+  findSettler,
+  findUnfinished,
+} from "../src/settlement/next-run.js";
+import type { BlockId, PinnedBlock } from "../src/rpc/blocks.js";
 import { endTime } from "../src/settlement/state.js";
-import { readOnBranch } from "../src/rpc/pinned-block.js";
-import type { UnfinishedSettlement } from "../src/settlement/next-run.js";
-import { findNextRun, findSettler } from "../src/settlement/next-run.js";
-import type { NextRun } from "../src/settlement/next-run.js";
+import { readOnBranch } from "../src/rpc/blocks.js";
+import type {
+  NextRun,
+  UnfinishedSettlement,
+} from "../src/settlement/next-run.js";
 import { escapeUntrusted } from "../src/escape.js";
 import { toned } from "./output/blocks.js";
 import type { Cell, Envelope } from "./output/blocks.js";

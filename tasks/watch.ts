@@ -3,7 +3,7 @@ import { VaultError, vaultError } from "../src/errors.js";
 import type { VaultHost } from "../src/host.js";
 import { describeTime, operationEntry } from "../src/protocol/index.js";
 import { describeRound, hasEnded, isSameRound } from "../src/protocol/round.js";
-import { isReorganised } from "../src/rpc/pinned-block.js";
+import { isReorganised } from "../src/rpc/blocks.js";
 import { pause } from "../src/rpc/signals.js";
 import { escapeUntrusted, toSafeJson } from "../src/escape.js";
 import { watchTask } from "./definitions.js";

@@ -22,7 +22,7 @@ import {
   describe,
   requireVault,
 } from "./assertion.js";
-import { requireSameBranch } from "../rpc/pinned-block.js";
+import { requireSameBranch } from "../rpc/blocks.js";
 
 /** Time until a node has a transaction. */
 const UNKNOWN_LIMIT_MS = 1_000;

@@ -8,11 +8,10 @@ import {
   operationNames,
   targetsOf,
 } from "../protocol/index.js";
-import type { OperationName } from "../protocol/index.js";
+import type { Hex, OperationName } from "../protocol/index.js";
 import { quoteForeignText } from "../redact.js";
 
-import type { Eip1193Provider } from "../rpc/eip1193.js";
-import type { Hex } from "../protocol/index.js";
+import type { Eip1193Provider } from "../rpc/rpc-client.js";
 import { RpcClient } from "../rpc/rpc-client.js";
 import { framesOf, traceTransaction } from "../rpc/traces.js";
 import type { CallFrame } from "../rpc/traces.js";

@@ -13,8 +13,8 @@ import type {
   OperationName,
   WireType,
 } from "../protocol/index.js";
-import { describeBlock } from "../rpc/block-id.js";
-import type { BlockId } from "../rpc/block-id.js";
+import { describeBlock } from "../rpc/blocks.js";
+import type { BlockId } from "../rpc/blocks.js";
 import type { CallResult } from "../rpc/calls.js";
 import { mockHint } from "./addresses.js";
 import type { LocatedAddress } from "./addresses.js";

@@ -1,6 +1,6 @@
 import { VaultError } from "../errors.js";
 import { asRecord } from "../json.js";
-import { isReorganised } from "../rpc/pinned-block.js";
+import { isReorganised } from "../rpc/blocks.js";
 
 /** The error in place of a reading that failed. */
 export interface FailedReading {

@@ -3,8 +3,7 @@ import { MaxUint256 } from "ethers";
 import { VaultError, invalidArgument } from "../errors.js";
 import { asRecord } from "../json.js";
 import type { OrderState, OrderStateName } from "../protocol/index.js";
-import { getBlock } from "../rpc/blocks.js";
-import { requireSameBranch } from "../rpc/pinned-block.js";
+import { getBlock, requireSameBranch } from "../rpc/blocks.js";
 import {
   parseAddress,
   parseCount,

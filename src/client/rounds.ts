@@ -1,9 +1,8 @@
 import { VaultError, invalidArgument } from "../errors.js";
 import type { VaultRound } from "../protocol/index.js";
 import { isSameRound } from "../protocol/round.js";
-import type { PinnedBlock } from "../rpc/block-id.js";
-import { getBlock } from "../rpc/blocks.js";
-import { requireSameBranch } from "../rpc/pinned-block.js";
+import type { PinnedBlock } from "../rpc/blocks.js";
+import { getBlock, requireSameBranch } from "../rpc/blocks.js";
 import { encodeCall } from "./codec.js";
 import { parseBlockTag, parseCount, requireFixedBlock } from "./inputs.js";
 import type { BlockTag } from "./inputs.js";

@@ -1,11 +1,9 @@
 import { set, standaloneQueries } from "../protocol/index.js";
 import type { StandaloneReadings } from "../protocol/index.js";
 import { hasCode } from "../rpc/accounts.js";
-import type { PinnedBlock } from "../rpc/block-id.js";
-import { getBlock, getNextBlock } from "../rpc/blocks.js";
-import type { BlockInfo } from "../rpc/blocks.js";
+import type { BlockInfo, PinnedBlock } from "../rpc/blocks.js";
+import { getBlock, getNextBlock, readOnBranch } from "../rpc/blocks.js";
 import { chainsCountingOtherBlocks, getChainId } from "../rpc/chain.js";
-import { readOnBranch } from "../rpc/pinned-block.js";
 import { DEFAULT_TIMEOUT_MS } from "../rpc/rpc-client.js";
 import type { LocatedAddress } from "./addresses.js";
 import { decodeOutputs, encodeCall } from "./codec.js";
@@ -202,7 +200,7 @@ export async function readInOneCall(
   }
   const { chainId, block } = lens;
   // Another node behind the URL may lack it when it is read next.
-  context.rpc.node.blocks.note(block.number);
+  context.rpc.node.noteBlock(block.number);
   return { chainId, block, values: answers.map(({ value }) => value), codes };
 }
 

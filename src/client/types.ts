@@ -6,8 +6,7 @@ export type {
   LocatedAddress,
   MissingAddress,
 } from "./addresses.js";
-export type { Eip1193Provider } from "../rpc/eip1193.js";
-export type { RetryEvent } from "../rpc/retry.js";
+export type { Eip1193Provider, RetryEvent } from "../rpc/rpc-client.js";
 export type { BlockTag } from "./inputs.js";
 export type { FailedOrder, ListedOrder, Order } from "./order-reader.js";
 export type { OrdersOptions } from "./orders.js";

@@ -12,14 +12,15 @@ import type {
   OperationResult,
   ReadOperationName,
 } from "../protocol/index.js";
-import { toBlockId } from "../rpc/block-id.js";
-import type { PinnedBlock } from "../rpc/block-id.js";
-import { getBlock } from "../rpc/blocks.js";
-import type { BlockInfo } from "../rpc/blocks.js";
+import { getBlock, toBlockId } from "../rpc/blocks.js";
+import type { BlockInfo, PinnedBlock } from "../rpc/blocks.js";
 import { getChainId } from "../rpc/chain.js";
-import { requireProvider } from "../rpc/eip1193.js";
-import type { Eip1193Provider } from "../rpc/eip1193.js";
-import { DEFAULT_TIMEOUT_MS, RpcClient } from "../rpc/rpc-client.js";
+import {
+  DEFAULT_TIMEOUT_MS,
+  RpcClient,
+  requireProvider,
+} from "../rpc/rpc-client.js";
+import type { Eip1193Provider } from "../rpc/rpc-client.js";
 import { firstOf, fixedAddresses, requireAddress } from "./addresses.js";
 import type {
   AddressResolver,

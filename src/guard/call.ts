@@ -9,11 +9,11 @@ import { scale } from "../protocol/amounts.js";
 import { describeTime, units } from "../protocol/index.js";
 import type { Address } from "../protocol/index.js";
 import { getCode } from "../rpc/accounts.js";
-import { describeBlock } from "../rpc/block-id.js";
-import type { BlockId } from "../rpc/block-id.js";
+import { describeBlock } from "../rpc/blocks.js";
+import type { BlockId } from "../rpc/blocks.js";
 import type { CallRequest } from "../rpc/calls.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
-import { settlerIn, encodeGuarded } from "./round-guard.js";
+import { encodeGuarded, settlerIn } from "./round-guard.js";
 import type { GuardedSettlement } from "./round-guard.js";
 
 /** Gas of a `settleAll` transaction before any code runs. */

@@ -8,7 +8,7 @@ import type { VaultClient } from "../client/vault-client.js";
 import { asRecord, toJsonValue } from "../json.js";
 import { get, set, standaloneQueries } from "../protocol/index.js";
 import type { CalMarginsParameters } from "../protocol/index.js";
-import { requireSameBranch } from "../rpc/pinned-block.js";
+import { requireSameBranch } from "../rpc/blocks.js";
 
 const captureOptions = {
   /** Ids of the orders to record. Default: none. */

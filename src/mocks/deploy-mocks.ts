@@ -17,7 +17,7 @@ import {
   standaloneQueries,
 } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
-import type { Eip1193Provider } from "../rpc/eip1193.js";
+import type { Eip1193Provider } from "../rpc/rpc-client.js";
 import { readFixture } from "./fixture.js";
 import { MockVaultHandle } from "./handle.js";
 import { addressesOf, requireMocks } from "./deployed-mocks.js";

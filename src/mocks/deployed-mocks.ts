@@ -1,4 +1,4 @@
-import type { BlockId } from "../rpc/block-id.js";
+import type { BlockId } from "../rpc/blocks.js";
 import { hexlify, id, toBigInt } from "ethers";
 
 import { callContract } from "../rpc/calls.js";

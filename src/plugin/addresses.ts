@@ -7,7 +7,7 @@ import { firstOf } from "../client/addresses.js";
 import type { AddressResolver, LocatedAddress } from "../client/addresses.js";
 import { describeInput, parseAddress } from "../client/inputs.js";
 import { vaultError } from "../errors.js";
-import { toConfigVariableError } from "../rpc/errors.js";
+import { toConfigVariableError } from "../rpc/hardhat-errors.js";
 import type { VaultInstanceConfig } from "./config.js";
 import type { DeploymentAddresses } from "./deployments.js";
 

@@ -21,10 +21,10 @@ import type {
 import type { MockVaultHandle as MockHandle } from "../mocks/handle.js";
 import type { UpstreamAddresses, VaultHost } from "../host.js";
 import type { Redactor } from "../redact.js";
-import type { Eip1193Provider } from "../rpc/eip1193.js";
+import type { Eip1193Provider } from "../rpc/rpc-client.js";
 import { KnownNode, RpcClient } from "../rpc/rpc-client.js";
 import type { ContractRole, DisplaySettings } from "../protocol/index.js";
-import type { Settlement, SettleAllOptions } from "../settlement/types.js";
+import type { SettleAllOptions, Settlement } from "../settlement/types.js";
 import type { ForkConnection, ForkOptions } from "../simulation/fork.js";
 import type { SimulateSettleAllOptions } from "../simulation/options.js";
 import type { Simulation } from "../simulation/types.js";

@@ -1,6 +1,5 @@
-import { toBlockId } from "./block-id.js";
-import type { BlockId } from "./block-id.js";
-import { requestAt } from "./pinned-block.js";
+import { requestAt, toBlockId } from "./blocks.js";
+import type { BlockId } from "./blocks.js";
 import type { RpcClient } from "./rpc-client.js";
 
 /** The node's own accounts, not checked. */

@@ -1,16 +1,24 @@
-import { ZeroHash } from "ethers";
+import { ZeroHash, toQuantity } from "ethers";
 
-import { fallbackTo, vaultError } from "../errors.js";
-import {
-  BLOCK_METHOD,
-  blockNotFound,
-  describeBlock,
-  toBlockId,
-} from "./block-id.js";
-import type { BlockId } from "./block-id.js";
+import { fallbackTo, hasErrorCode, vaultError } from "../errors.js";
+import type { VaultError } from "../errors.js";
 import { TRANSACTION_GAS_CAP } from "./chain.js";
+import { isRefusal } from "./errors.js";
 import type { ResponseParser } from "./response-parser.js";
+import { BLOCK_METHOD, usualRetries } from "./rpc-client.js";
 import type { RpcClient } from "./rpc-client.js";
+
+/** A block of one branch of the chain. */
+export interface PinnedBlock {
+  readonly number: number;
+  /** Undefined for the pending block. */
+  readonly hash: string | undefined;
+  /** Unix seconds; if it is known, the header is not read again. */
+  readonly timestamp?: number;
+}
+
+/** A block's number, its hex quantity, a tag, or a pinned block. */
+export type BlockId = number | string | PinnedBlock;
 
 export interface BlockInfo {
   readonly number: number;
@@ -37,10 +45,23 @@ type FoundBlock = Readonly<Record<string, unknown>>;
 /** Stands for a missing first block; such chains cannot be distinguished. */
 export const UNKNOWN_GENESIS = "unknown";
 
+/** @returns The tag, or the number as a hex quantity. */
+export function toBlockId(block: BlockId): string {
+  return typeof block === "string"
+    ? block
+    : toQuantity(typeof block === "object" ? block.number : block);
+}
+
+/** Shows a hex quantity as a decimal number. */
+export function describeBlock(block: BlockId): string {
+  const id = toBlockId(block);
+  return id.startsWith("0x") ? BigInt(id).toString() : id;
+}
+
 export async function getBlockNumber(rpc: RpcClient): Promise<number> {
   const method = "eth_blockNumber";
   const number = rpc.parser(method).number(await rpc.request(method));
-  rpc.node.blocks.note(number);
+  rpc.node.noteBlock(number);
   return number;
 }
 
@@ -70,7 +91,7 @@ export async function getBlock(
     throw vaultError("VAULT_REORGED", { ...details, found: hash ?? "none" });
   }
   // The pending block does not exist yet, but the one before it does.
-  rpc.node.blocks.note(block === "pending" ? number - 1 : number);
+  rpc.node.noteBlock(block === "pending" ? number - 1 : number);
   return {
     number,
     timestamp: read.number(found["timestamp"]),
@@ -102,38 +123,34 @@ export async function getGenesisHash(rpc: RpcClient): Promise<string> {
 export async function getNextBlock(
   rpc: RpcClient,
 ): Promise<{ latest: Block; next: NextBlock }> {
+  const read = rpc.parser(BLOCK_METHOD);
   const [latest, pending] = await Promise.all([
     getBlock(rpc),
     // The pending block is optional.
     findBlock(rpc, "pending").catch(fallbackTo<FoundBlock>({})),
   ]);
-  const { gasLimit, baseFeePerGas } = latest;
-  const made = pendingAfter(latest, pending, rpc.parser(BLOCK_METHOD)) ?? {
-    timestamp: Math.max(latest.timestamp + 1, Math.floor(Date.now() / 1_000)),
-  };
   const number = latest.number + 1;
-  return { latest, next: { number, gasLimit, baseFeePerGas, ...made } };
-}
-
-function pendingAfter(
-  latest: BlockInfo,
-  pending: FoundBlock,
-  read: ResponseParser,
-): Pick<NextBlock, "timestamp" | "baseFeePerGas"> | undefined {
-  const { number, timestamp, stateRoot } = pending;
+  const { gasLimit, baseFeePerGas } = latest;
+  const next = { number, gasLimit, baseFeePerGas };
   try {
+    const time = read.number(pending["timestamp"]);
     // Nodes of some rollups, and Geth if it makes no blocks, return their newest
     // block instead. Anvil's block may be mined by now, but has no state root.
     const isPending =
-      number === null ||
-      stateRoot === ZeroHash ||
-      read.number(number) > latest.number;
-    const time = Math.max(latest.timestamp + 1, read.number(timestamp));
-    const baseFeePerGas = baseFeeOf(pending, read);
-    return isPending ? { timestamp: time, baseFeePerGas } : undefined;
-  } catch {
-    return undefined;
+      pending["number"] === null ||
+      pending["stateRoot"] === ZeroHash ||
+      read.number(pending["number"]) >= number;
+    if (isPending) {
+      const timestamp = Math.max(latest.timestamp + 1, time);
+      const fee = baseFeeOf(pending, read);
+      return { latest, next: { ...next, timestamp, baseFeePerGas: fee } };
+    }
+  } catch (error) {
+    fallbackTo(undefined)(error);
   }
+  const now = Math.floor(Date.now() / 1_000);
+  const timestamp = Math.max(latest.timestamp + 1, now);
+  return { latest, next: { ...next, timestamp } };
 }
 
 function baseFeeOf(
@@ -152,7 +169,91 @@ export async function findBlock(
   const params = [toBlockId(block), withTransactions];
   const answer = await rpc.request(BLOCK_METHOD, params);
   if (answer === null) {
-    throw blockNotFound(rpc.network, block);
+    const details = { network: rpc.network, block: describeBlock(block) };
+    throw vaultError("VAULT_BLOCK_NOT_FOUND", details);
   }
   return rpc.parser(BLOCK_METHOD).record(answer);
+}
+
+/**
+ * Sends a request at a block. A pinned block is named by its hash if the node takes one, else
+ * by its number: then {@link readOnBranch} shows that all answers are of one branch.
+ *
+ * @param send Gets the block as JSON-RPC names it.
+ * @throws VaultError VAULT_REORGED if the node has another block with that number
+ */
+export async function requestAt<Answer>(
+  rpc: RpcClient,
+  block: BlockId,
+  send: (block: unknown) => Promise<Answer>,
+): Promise<Answer> {
+  const { node } = rpc;
+  const isKnown = node.takesHashes;
+  if (
+    typeof block !== "object" ||
+    block.hash === undefined ||
+    isKnown === false
+  ) {
+    return await send(toBlockId(block));
+  }
+  try {
+    const answer = await send({
+      blockHash: block.hash,
+      requireCanonical: true,
+    });
+    // Not for a node that has refused one: its answers by number have to be compared.
+    node.takesHashes ??= true;
+    return answer;
+  } catch (error) {
+    if (!isRefusal(error)) {
+      throw error;
+    }
+    await requireSameBranch(rpc, block);
+    if (isKnown === true) {
+      throw error;
+    }
+    const answer = await send(toBlockId(block));
+    if (error.details["kind"] === "behind") {
+      // It may take the hash of another block.
+      await requireSameBranch(rpc, block);
+    } else {
+      node.takesHashes = false;
+    }
+    return answer;
+  }
+}
+
+/**
+ * Makes reads at a pinned block. Each answer to its hash is of its branch. Of a node that
+ * takes only its number, the hash is compared once, after the last answer.
+ *
+ * @throws VaultError VAULT_REORGED if the chain has replaced the block
+ */
+export async function readOnBranch<Answer>(
+  rpc: RpcClient,
+  pin: PinnedBlock,
+  reads: () => Promise<Answer>,
+): Promise<Answer> {
+  const answer = await reads();
+  if (rpc.node.takesHashes !== true) {
+    await requireSameBranch(rpc, pin);
+  }
+  return answer;
+}
+
+/** @throws VaultError VAULT_REORGED if the chain has replaced the block */
+export async function requireSameBranch(
+  rpc: RpcClient,
+  pin: PinnedBlock,
+): Promise<void> {
+  if (pin.hash !== undefined) {
+    // However few retries the reads have: another node behind the URL may have the block.
+    await getBlock(rpc.withRetries(usualRetries), pin);
+  }
+}
+
+export function isReorganised(
+  error: unknown,
+): error is VaultError & { readonly code: "VAULT_REORGED" } {
+  return hasErrorCode(error, "VAULT_REORGED");
 }

@@ -3,10 +3,10 @@ import type { Buffer } from "node:buffer";
 
 import { toQuantity } from "ethers";
 
-import type { BlockId } from "./block-id.js";
+import type { BlockId } from "./blocks.js";
 
 import { TRANSACTION_GAS_CAP } from "./chain.js";
-import { requestAt } from "./pinned-block.js";
+import { requestAt } from "./blocks.js";
 import { decodeRevertReason } from "./revert-reason.js";
 import type { RevertReason } from "./revert-reason.js";
 import type { Reverted, RpcClient } from "./rpc-client.js";

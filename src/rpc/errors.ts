@@ -1,17 +1,24 @@
-import { isHexString } from "ethers";
-
 import {
   VaultError,
   hasErrorCode,
-  invalidArgument,
   isError,
   settingOf,
   vaultError,
 } from "../errors.js";
+import type { VaultErrorCode } from "../errors.js";
 import { MAX_FOREIGN_TEXT } from "../escape.js";
-import { asRecord, listOf } from "../json.js";
+import { asRecord } from "../json.js";
 import { Redactor, quoteForeignText } from "../redact.js";
-import { decodeRevertReason, invalidOpcode } from "./revert-reason.js";
+import {
+  hardhatCodeOf,
+  isMarked,
+  messageOf,
+  toConfigVariableError,
+  toHardhatError,
+  variableCodes,
+} from "./hardhat-errors.js";
+import type { Link } from "./hardhat-errors.js";
+import { findRevert } from "./revert-reason.js";
 import type { RevertReason } from "./revert-reason.js";
 
 /**
@@ -33,26 +40,18 @@ type FailureKind =
   | "local";
 
 /** The kinds of failures after which a request is retried. */
-export type FailureReason = "rateLimited" | "transient";
+export type RetryReason = "rateLimited" | "transient";
 
 /** What was thrown for a request, read once. */
 export interface Failure {
   readonly kind: FailureKind;
   /** Undefined if another attempt fails, too. */
-  readonly retry?: FailureReason | undefined;
+  readonly retry?: RetryReason | undefined;
   /** Least wait before the next attempt. */
   readonly retryAfterMs?: number;
   readonly revert?: RevertReason;
-  /** The failure in words, safe to show. */
-  readonly problem?: string;
-  /** What to do, if the node was not reached. */
-  readonly remedy?: string;
-  /** Code of the node's own error. */
-  readonly rpcCode?: number | undefined;
-  readonly httpStatus?: number | undefined;
-  readonly cause?: unknown;
-  /** The error to throw, if the other properties do not make it. */
-  readonly error?: VaultError;
+  /** In words that are safe to show. */
+  readonly error: VaultError;
 }
 
 /** The connection of a request. */
@@ -74,54 +73,39 @@ export function isRefusal(error: unknown): error is VaultError {
   );
 }
 
-/** An error, or what one wraps; nothing of it is checked. */
-type ErrorLink = Readonly<Record<string, unknown>>;
-
 // A sign matches a code (else the name) and the message of an error made on this side.
 
-const settingSigns: ReadonlyArray<readonly [setting: string, sign: RegExp]> = [
-  ["url", /^UND_ERR_INVALID_ARG (?:Invalid URL protocol|Redirect loop)/u],
-  ["httpHeaders", /^UND_ERR_INVALID_ARG invalid .*header/u],
-  ["accounts", /^HHE717 |^\w*Error (?:Invalid mnemonic|invalid scalar:)/u],
-];
-/** Hardhat's errors for: not found, not a URL, not an integer, not hex. */
-const configVariableSign = /^HHE(?:7|28|29|30) /u;
 const timeoutSign =
   /^(?:HHE704|TimeoutError|ETIMEDOUT|TIMEOUT|UND_ERR_(?:HEADERS|BODY|CONNECT)_TIMEOUT) /u;
 const unreadableSign = /^(?:HHE702|SyntaxError) /u;
 const passingSign = /^(?:ECONNRESET|EAI_AGAIN|EPIPE|UND_ERR_SOCKET) /u;
 
-/** Failures of a connection; the first match counts. */
+/** Failures of a connection, with what to do, and clearer words; the first match counts. */
 const connectionSigns: ReadonlyArray<
-  readonly [sign: RegExp, problem: string, remedy?: string]
+  readonly [sign: RegExp, remedy?: string, words?: string]
 > = [
-  [/^ECONNREFUSED |^HHE703 /u, "{host} refused the connection"],
-  [/^(?:ECONNRESET|EPIPE|UND_ERR_SOCKET) /u, "{host} closed the connection"],
-  [/^(ENOTFOUND|EAI_AGAIN) /u, "no address was found for {host} ({found})"],
   [
-    /^(\w*CERT\w*|UNABLE_TO_\w+) /u,
-    "the certificate of {host} is not trusted ({found})",
+    /^(?:\w*CERT\w*|UNABLE_TO_\w+) /u,
     "Correct the host in its URL. If the node is yours, set NODE_EXTRA_CA_CERTS to the file with the certificate of its authority.",
   ],
   [
     /^(?:ERR_SSL_\w+|EPROTO) /u,
-    "{host} does not speak TLS",
     "Write http:// in place of https://, or the port for https.",
+    "the node does not speak TLS",
   ],
   [
-    /^UND_ERR_ABORTED Proxy response \((\d+)\)/u,
-    "the proxy answered HTTP status {found}",
+    /^UND_ERR_ABORTED Proxy/u,
     "Check the environment variables http_proxy, https_proxy and no_proxy.",
   ],
   [
-    /^(UND_ERR_\w+|E(?:HOST|NET)UNREACH) /u,
-    "there is no way to {host} ({found})",
+    /^(?:HHE703|UND_ERR_\w+|ECONN\w+|EPIPE|ENOTFOUND|EAI_AGAIN|E(?:HOST|NET)UNREACH) /u,
   ],
 ];
+
 /** A rule matches the JSON-RPC code, the HTTP status, or words. */
 interface Rule {
   readonly kind: FailureKind;
-  readonly retry?: FailureReason | undefined;
+  readonly retry?: RetryReason;
   readonly codes?: readonly unknown[];
   readonly status?: RegExp;
   /** Only where nodes have no code of their own for it. */
@@ -135,42 +119,39 @@ interface Rule {
  */
 const rules: readonly Rule[] = [
   {
-    // A retry meets the same failure of the EVM and the same limit of gas (geth, Erigon,
-    // Nitro), or a quota of a day or a month (Infura, QuickNode, Alchemy). The codes are
-    // those of JSON-RPC and EIP-1474 for a missing method.
+    // A retry meets the same failure of the EVM (geth, Erigon, Nitro, EDR), or a quota of a
+    // day or a month (Infura, QuickNode, Alchemy). The code is JSON-RPC's for a missing method.
     kind: "refused",
-    codes: [-32_601, -32_004],
+    codes: [-32_601],
     words:
-      /out ?of ?gas|opcode|EVM error|stack (?:under|over)flow|invalid jump|execution (?:aborted|timeout)|daily|per day|monthly|gas (?:limit|cap)|intrinsic gas|data limit|smaller|(?:not|n't) supports?|unsupported/iu,
+      /out ?of ?gas|opcode|EVM error|stack (?:under|over)flow|invalid jump|execution aborted|daily|monthly|not support/iu,
   },
   {
-    // EIP-1474's code, of Infura, Tenderly and BNB's nodes; 429 of OnFinality. QuickNode,
-    // Blast, 1RPC, Pocket and Proxyd have codes of their own.
+    // EIP-1474's code, of Infura, Tenderly and BNB's nodes; HTTP's status as a code, of
+    // OnFinality and Alchemy. QuickNode, Blast, 1RPC, Pocket and Proxyd have codes of their own.
     kind: "busy",
     retry: "rateLimited",
-    codes: [-32_005],
+    codes: [-32_005, 429, -32_429],
     status: /^429$/u,
-    words:
-      /rate.{0,10}(?:limit|exceed)|too many request|request limit|throttl|quota|capacity|throughput/iu,
+    words: /rate.{0,10}(?:limit|exceed)|too many request|request limit|quota/iu,
   },
   {
     // No retry brings back old state, but one may reach a node that has newer state, with
     // any code (geth, Erigon, reth, Nitro, bor, zkSync, Infura).
     kind: "behind",
-    words:
-      /missing trie node|prune|archive|historical state|state .{0,80}(?:not|un)available/iu,
+    words: /missing trie node|prune|archive|historical state/iu,
   },
   {
     // The node's time is over (geth: -32002), it failed (-32603, of every gateway), or a
-    // gateway has no node behind it: eRPC's sent no JSON (-32700), Proxyd's is gone
-    // (-32011), and Cloudflare's cannot fulfil the request (-32046). Words alone: Arbitrum,
-    // Mantle, Alchemy, dRPC, and gateways in Go.
+    // gateway has no node behind it: eRPC's sent no JSON (-32700) or failed (-32503), and
+    // Cloudflare's cannot fulfil the request (-32046). Words alone: Alchemy, dRPC, Proxyd,
+    // and gateways in Go.
     kind: "busy",
     retry: "transient",
-    codes: [-32_002, -32_603, -32_700, -32_011, -32_046],
+    codes: [-32_002, -32_603, -32_700, -32_503, -32_046],
     status: /^(?:408|425|5\d\d)$/u,
     words:
-      /timed? ?-?out|deadline exceeded|temporar|try again|(?<!not )retry|not ready|at this time|overloaded|\bEOF\b|bad gateway|service unavailable|upstream|no .{0,20}(?:server|backend|node)s? available|socket hang up|connection (?:reset|closed|refused|termination)|\bid\b.{0,20}(?:mismatch|does not match)/iu,
+      /timed? ?out|deadline exceeded|try again|at this time|\bEOF\b|upstream/iu,
   },
   {
     // A node lacks the block: geth, besu, reth, Erigon, Nethermind, Nitro, Avalanche,
@@ -179,7 +160,7 @@ const rules: readonly Rule[] = [
     kind: "behind",
     codes: [-32_001],
     words:
-      /header (?:for hash )?not found|unknown block|block.{0,60}(?:not (?:yet |currently |be )?(?:available|found|exist)|doesn't exist|out ?of ?range|invalid)|invalid block (?!param)|unfinalized|ahead of|height/iu,
+      /header (?:for hash )?not found|block.{0,60}(?:not (?:currently )?(?:available|found)|doesn't exist|invalid)|invalid block tag|unfinalized|ahead of|height/iu,
   },
 ];
 
@@ -191,320 +172,197 @@ const SHORTEST_WAIT_AFTER_429_MS = 1_000;
 const ANY_SOURCE: Source = { network: "", redactor: new Redactor() };
 
 /**
- * Classifies what a request or a connection threw, by its whole chain of causes. Codes and
- * names count only in errors made on this side, because a node can send any.
+ * Classifies what a request or a connection threw, by all that it wraps. Codes and names
+ * count only in errors made on this side, because a node can send any.
+ *
+ * @param method Of the request, or a name of the work for the error.
  */
-export function classify(thrown: unknown, source = ANY_SOURCE): Failure {
+export function classify(
+  thrown: unknown,
+  source = ANY_SOURCE,
+  method = "",
+): Failure {
   const { network, redactor, isBehindHardhat = false } = source;
-  const links = errorsIn(thrown);
-  const httpStatus = statusOf(links);
-  const ofNode = errorOfNode(thrown, links);
-  const cause = ofNode ?? thrown;
-  const { code } = asRecord(cause);
-  const rpcCode = typeof code === "number" ? code : undefined;
-  // A refusal of the node in a 4xx response is the node's; 5xx is a gateway's.
-  const isOfGateway = httpStatus !== undefined && !isRefusedStatus(httpStatus);
-  const isOfNode = ofNode !== undefined && !isOfGateway;
-  const signs = isOfNode ? [] : links.map(signOf);
-  const local = findLocal(thrown, links, signs, source);
+  const links = linksOf(thrown);
+  const errors = links.filter(isError);
+  const local = findLocal(thrown, errors, source);
   if (local !== undefined) {
     return local;
   }
-  const facts = { rpcCode, httpStatus, cause };
-  if (matchOf(timeoutSign, signs) !== undefined) {
+  const httpStatus = statusOf(errors);
+  const ofNode = links.find(
+    (link) =>
+      isOfNode(link) &&
+      // Hardhat gives an HTTP status a code, too; the node's error is in the body.
+      (httpStatus === undefined || !isError(link)),
+  );
+  const cause = ofNode ?? thrown;
+  const { code } = asRecord(cause);
+  const failure = (
+    kind: FailureKind,
+    errorCode: VaultErrorCode,
+    texts: Readonly<Record<string, string>> = {},
+  ): Failure => {
+    const details = {
+      network,
+      method,
+      kind,
+      ...(typeof code === "number" && { rpcCode: code }),
+      ...(httpStatus !== undefined && { httpStatus }),
+      ...texts,
+    };
+    // A proxy's page, which cannot be read, may contain the key.
+    const shown = kind === "unreadable" ? undefined : cause;
+    return { kind, error: new VaultError(errorCode, details, shown) };
+  };
+  const findSign = (sign: RegExp): Link | undefined =>
+    httpStatus === undefined
+      ? errors.findLast((link) => sign.test(signOf(link)))
+      : undefined;
+  if (findSign(timeoutSign) !== undefined) {
     // It has used up the request's time.
-    return { kind: "timeout", ...facts };
+    return failure("timeout", "VAULT_RPC_TIMEOUT");
   }
-  if (matchOf(unreadableSign, signs) !== undefined) {
-    const text = redactor.quote(refusedText(thrown));
+  const usualRemedy = `Check that the node runs, and host, port and key in ${settingOf(network, "url")}.`;
+  for (const [sign, remedy = usualRemedy, words] of connectionSigns) {
+    const link = findSign(sign);
+    if (link !== undefined) {
+      const problem = words ?? redactor.quote(messageOf(link));
+      const texts = { problem, remedy };
+      const retry = passingSign.test(signOf(link)) ? "transient" : undefined;
+      return {
+        ...failure("unreachable", "VAULT_NETWORK_UNREACHABLE", texts),
+        retry,
+      };
+    }
+  }
+  if (ofNode === undefined && findSign(unreadableSign) !== undefined) {
+    const text = redactor.quote(refusedText(asRecord(thrown)));
     const problem = /^[[{]/u.test(text)
       ? `the answer was ${text}`
       : "the answer is not JSON; the URL may lead or redirect to a web page, or the answer is compressed";
-    return { kind: "unreadable", retry: "transient", problem, ...facts };
+    return {
+      ...failure("unreadable", "VAULT_RPC_INVALID_RESPONSE", { problem }),
+      retry: "transient",
+    };
   }
-  const remedy = `Check that the node runs, and host, port and key in ${settingOf(network, "url")}.`;
-  for (const [sign, text, ownRemedy = remedy] of connectionSigns) {
-    const match = matchOf(sign, signs);
-    if (match !== undefined && httpStatus === undefined) {
-      const problem = text
-        .replace("{host}", redactor.hide(hostOf(links)))
-        .replace("{found}", match[1] ?? "");
-      const retry = passingSign.test(match.input) ? "transient" : undefined;
-      const kind = "unreachable";
-      return { kind, retry, problem, remedy: ownRemedy, ...facts };
-    }
-  }
-  const revert = findRevert(cause, (text) => redactor.hide(text));
+  const revert = findRevert(linksOf(cause), (text) => redactor.hide(text));
   if (revert !== undefined) {
     const problem = quoteForeignText(revert.text);
-    return { kind: "reverted", revert, problem, ...facts };
+    return { ...failure("reverted", "VAULT_RPC_ERROR", { problem }), revert };
   }
-  const isUncoded =
-    httpStatus === undefined &&
-    links.every(
-      (link) =>
-        typeof link["code"] !== "number" &&
-        !Object.hasOwn(link, "_isProviderError"),
-    );
+  const isAnswer = ofNode !== undefined || httpStatus !== undefined;
   // Hardhat gives each error of a node a code.
-  if (isBehindHardhat && isUncoded && links[0] === cause) {
+  if (isBehindHardhat && !isAnswer && isError(thrown)) {
     return { kind: "local", error: toHardhatError(thrown, redactor) };
   }
   const words = messageOf(cause);
   const begin = words.slice(0, MAX_FOREIGN_TEXT);
-  const status =
-    rpcCode === undefined || isOfGateway ? httpStatus : statusInCode(rpcCode);
   const { kind, retry }: Pick<Rule, "kind" | "retry"> = rules.find(
     (rule) =>
-      rule.codes?.includes(rpcCode) === true ||
-      rule.status?.test(String(status)) === true ||
+      rule.codes?.includes(code) === true ||
+      rule.status?.test(String(httpStatus)) === true ||
       rule.words.test(begin),
   ) ?? { kind: "refused" };
   const shortest =
     httpStatus === 429 ? SHORTEST_WAIT_AFTER_429_MS : SHORTEST_WAIT_MS;
   const retryAfterMs = Math.max(
-    retryAfterOf(links),
+    retryAfterOf(errors),
     retry === "rateLimited" ? shortest : 0,
   );
-  if (httpStatus === undefined || isOfNode) {
-    const problem = redactor.quote(words);
-    return { kind, retry, retryAfterMs, problem, ...facts };
-  }
-  const inBody = redactor.quote(wordsInBody(links));
-  const problem = `the node answered HTTP status ${httpStatus}${inBody === "" ? "" : ` (${inBody})`}`;
-  return { kind, retry, retryAfterMs, problem, remedy, ...facts };
-}
-
-/**
- * Makes the error of a failed request.
- *
- * @param count Of the attempts, if there was more than one.
- */
-export function toError(
-  failure: Failure,
-  method: string,
-  { network }: Source,
-  count?: { readonly attempts: number; readonly seconds: number },
-): VaultError {
-  const { kind, problem = "", remedy, rpcCode, httpStatus, cause } = failure;
-  const details = {
-    network,
-    method,
-    kind,
-    ...(rpcCode !== undefined && { rpcCode }),
-    ...(httpStatus !== undefined && { httpStatus }),
-    ...count,
-  };
-  if (failure.error !== undefined) {
-    return failure.error;
-  }
-  if (kind === "timeout") {
-    return vaultError("VAULT_RPC_TIMEOUT", details, cause);
-  }
-  if (kind === "unreadable") {
-    // Without the cause: a proxy's page may contain the key.
-    return vaultError("VAULT_RPC_INVALID_RESPONSE", { ...details, problem });
-  }
-  if (remedy === undefined) {
-    return vaultError("VAULT_RPC_ERROR", { ...details, problem }, cause);
-  }
-  const unreached = { ...details, problem, remedy };
-  return vaultError("VAULT_NETWORK_UNREACHABLE", unreached, cause);
-}
-
-/** Converts what a request or a connection threw. */
-export function toRpcError(
-  thrown: unknown,
-  method: string,
-  source: Source,
-): VaultError {
-  return toError(classify(thrown, source), method, source);
+  const said = redactor.quote(words);
+  const isRefusedByNode =
+    httpStatus === undefined || (ofNode !== undefined && kind !== "busy");
+  // Else of a gateway, which may have forwarded the request.
+  const failed = isRefusedByNode
+    ? failure(kind, "VAULT_RPC_ERROR", {
+        problem:
+          httpStatus === undefined
+            ? said
+            : `${said} (HTTP status ${httpStatus})`,
+      })
+    : failure(kind, "VAULT_NETWORK_UNREACHABLE", {
+        problem: `the node answered HTTP status ${httpStatus}${ofNode === undefined ? "" : ` (${said})`}`,
+        remedy: usualRemedy,
+      });
+  return { ...failed, retry, retryAfterMs };
 }
 
 /** A failure of this package, a setting, Hardhat or a plugin, if it is one. */
 function findLocal(
   thrown: unknown,
-  links: readonly ErrorLink[],
-  signs: readonly string[],
+  errors: readonly Link[],
   { network, redactor }: Source,
 ): Failure | undefined {
-  const local = (error: VaultError): Failure => ({ kind: "local", error });
-  const ours = links.find((link) => VaultError.isVaultError(link));
-  if (ours !== undefined) {
+  const kind = "local";
+  const ours = errors.find((link) => VaultError.isVaultError(link));
+  if (VaultError.isVaultError(ours)) {
     // An answer to another request, as one that is no JSON.
     return hasErrorCode(ours, "VAULT_RPC_INVALID_RESPONSE")
       ? { kind: "unreadable", retry: "transient", error: ours }
-      : local(ours);
-  }
-  for (const [setting, sign] of settingSigns) {
-    const { input } = matchOf(sign, signs) ?? {};
-    if (input !== undefined) {
-      const problem = redactor.quote(input.slice(input.indexOf(" ") + 1));
-      const where = settingOf(network, setting);
-      return local(invalidArgument(where, problem.replace(/\.$/u, "")));
-    }
+      : { kind, error: ours };
   }
   if (isMarked(thrown)) {
-    return local(toHardhatError(thrown, redactor));
+    return { kind, error: toHardhatError(thrown, redactor) };
   }
-  const wrongChain = links.find(
-    (link) => isHardhatError(link) && link["errorCode"] === "HHE708",
-  );
-  if (wrongChain !== undefined) {
-    const named = asRecord(wrongChain["messageArguments"]);
+  const ofHardhat = errors.find((link) => hardhatCodeOf(link) !== undefined);
+  const code = hardhatCodeOf(ofHardhat ?? {}) ?? "";
+  if (code === "HHE708") {
+    const named = asRecord(ofHardhat?.["messageArguments"]);
     const expected = String(named["configChainId"]);
     const actual = String(named["connectionChainId"]);
     const details = { network, expected, actual };
-    return local(vaultError("VAULT_WRONG_CHAIN", details, thrown));
+    return { kind, error: vaultError("VAULT_WRONG_CHAIN", details, thrown) };
   }
-  return matchOf(configVariableSign, signs) === undefined
-    ? undefined
-    : local(toConfigVariableError(thrown, `A setting of networks.${network}`));
-}
-
-function signOf(link: ErrorLink): string {
-  const { code, name, errorCode } = link;
-  // A numeric code is the node's own, and so is its message.
-  const isOfNode = typeof code === "number";
-  const ownCode = isHardhatError(link) ? errorCode : code;
-  const sign = isOfNode ? name : (ownCode ?? name);
-  return `${typeof sign === "string" ? sign : ""} ${isOfNode ? "" : messageOf(link)}`;
-}
-
-function matchOf(
-  sign: RegExp,
-  signs: readonly string[],
-): RegExpExecArray | undefined {
-  return signs.map((text) => sign.exec(text) ?? undefined).find(Boolean);
-}
-
-/** True for a status after which the same request fails again. */
-function isRefusedStatus(status: number): boolean {
-  return status >= 400 && status < 500 && ![408, 425, 429].includes(status);
-}
-
-/** Some gateways put an HTTP status into the code, as 429 or as -32429. */
-function statusInCode(code: number): number | undefined {
-  const status = code < 0 ? -32_000 - code : code;
-  return status >= 400 && status < 600 ? status : undefined;
-}
-
-/** Host and port of the node, if an error of this side names them. */
-function hostOf(links: readonly ErrorLink[]): string {
-  for (const { address, hostname, port } of links) {
-    const host = address ?? hostname;
-    if (typeof host === "string") {
-      return typeof port === "number" ? `${host}:${port}` : host;
-    }
+  if (variableCodes.test(code)) {
+    const where = `A setting of networks.${network}`;
+    return { kind, error: toConfigVariableError(ofHardhat, where) };
   }
-  return "the node";
+  return undefined;
 }
 
-/**
- * The error of a configuration variable without a usable value. Hardhat's text names
- * the variable, not its value.
- */
-export function toConfigVariableError(
-  error: unknown,
-  where: string,
-): VaultError {
-  const { errorCode, messageArguments } = asRecord(error);
-  const { name } = asRecord(messageArguments);
-  const problem =
-    errorCode === "HHE7" && typeof name === "string"
-      ? `the configuration variable ${quoteForeignText(name)} is missing from the environment of this process, and no keystore has it. A scheduler such as cron has an environment of its own.`
-      : quoteForeignText(messageOf(error));
-  return vaultError("VAULT_CONFIG_VARIABLE", { where, problem }, error);
-}
-
-/** Sites whose addresses in an error are for the reader, and no node's. */
-const readersLinks = /^https:\/\/(?:hardhat\.org|github\.com|nodejs\.org)\//u;
-
-export function toHardhatError(error: unknown, redactor: Redactor): VaultError {
-  const { name, errorCode } = asRecord(error);
-  const plugin = pluginOf(asRecord(error));
-  const source =
-    plugin !== undefined
-      ? `The plugin ${plugin}`
-      : typeof errorCode === "string"
-        ? "Hardhat"
-        : "Hardhat or one of its plugins";
-  // The name of a built-in error explains more than its message.
-  const kind =
-    typeof name === "string" &&
-    /^(?:Syntax|Type|Reference|Range)Error$/u.test(name)
-      ? `${name}: `
-      : "";
-  const problem = redactor.quote(`${kind}${messageOf(error)}`, readersLinks);
-  return vaultError("VAULT_HARDHAT_ERROR", { source, problem }, error);
-}
-
-/** The errors of this side, outermost first. */
-function errorsIn(thrown: unknown): readonly ErrorLink[] {
-  return walk(thrown, (link) =>
-    isError(link) ? [link["cause"], link["error"], infoOf(link)] : undefined,
-  );
-}
-
-/** More than any library nests or lists. */
-const MAX_LINKS = 100;
-const MAX_LISTED = 20;
-
-/**
- * Lists an error and what it wraps.
- *
- * @param inside Returns undefined for a link that does not count.
- */
-function walk(
-  error: unknown,
-  inside: (link: ErrorLink) => readonly unknown[] | undefined,
-): readonly ErrorLink[] {
-  const found = new Set<ErrorLink>();
-  const queue: unknown[] = [error];
+/** A thrown value and all that it wraps, outermost first: errors, and JSON of the node. */
+function linksOf(thrown: unknown): readonly Link[] {
+  const found = new Set<Link>();
+  const queue = [thrown];
   for (const next of queue) {
     const link = asRecord(next);
-    const wrapped =
-      link === next && !found.has(link) ? inside(link) : undefined;
-    if (wrapped !== undefined && found.size < MAX_LINKS) {
+    if (link === next && !found.has(link)) {
       found.add(link);
-      queue.push(...wrapped, ...listOf(link["errors"]).slice(0, MAX_LISTED));
+      const { cause, error, info, data, errors, body } = link;
+      const sent = isError(link) ? [body, refusedText(link)].map(parse) : [];
+      const words = typeof error === "string" ? { message: error } : error;
+      for (const wrapped of [cause, words, info, data, sent, errors].flat()) {
+        queue.push(wrapped);
+      }
     }
   }
   return [...found];
 }
 
-/** Ethers judges an answer by itself, and keeps the node's error there. */
-function infoOf(link: ErrorLink): unknown {
-  return asRecord(link["info"])["error"];
+/** True for an error that the node itself sent, also if a provider made an error of it. */
+function isOfNode(link: Link): boolean {
+  return (
+    typeof link["message"] === "string" &&
+    (!isError(link) ||
+      (Object.hasOwn(link, "code") && typeof link["code"] === "number") ||
+      Object.hasOwn(link, "_isProviderError"))
+  );
 }
 
-/** The error that the node itself sent, also with an HTTP status; undefined if it sent none. */
-function errorOfNode(thrown: unknown, links: readonly ErrorLink[]): unknown {
-  const inBody = bodyOf(links)["error"];
-  const refused = parseRecord(refusedText(thrown))["error"];
-  return [inBody, refused, ...links.map(infoOf)]
-    .map((error) => (typeof error === "string" ? { message: error } : error))
-    .find(hasMessage);
-}
-
-/** The node's words in the body of an HTTP response; empty if there are none. */
-function wordsInBody(links: readonly ErrorLink[]): string {
-  const body = bodyOf(links);
-  return [body["error"], body].find(hasMessage)?.message ?? "";
-}
-
-function bodyOf(links: readonly ErrorLink[]): ErrorLink {
-  return parseRecord(links.map(({ body }) => body).find(Boolean));
-}
-
-function hasMessage(value: unknown): value is { readonly message: string } {
-  return typeof asRecord(value)["message"] === "string";
+function signOf(link: Link): string {
+  const { code, name } = link;
+  // A numeric code is the node's own, and so is its message.
+  const isNodes = typeof code === "number";
+  const ownCode = hardhatCodeOf(link) ?? code;
+  const sign = isNodes ? name : (ownCode ?? name);
+  return `${typeof sign === "string" ? sign : ""} ${isNodes ? "" : messageOf(link)}`;
 }
 
 /** HTTP status of the response, if it was not 2xx. */
-function statusOf(links: readonly ErrorLink[]): number | undefined {
+function statusOf(errors: readonly Link[]): number | undefined {
   return (
-    links
+    errors
       // Into plain errors, a provider may copy what the node sent.
       .filter((link) => Object.getPrototypeOf(link) !== Error.prototype)
       // Undici and Hardhat name it `statusCode`, viem `status`.
@@ -517,19 +375,17 @@ function statusOf(links: readonly ErrorLink[]): number | undefined {
 }
 
 /** The Retry-After header in milliseconds, if it is in seconds; else 0. */
-function retryAfterOf(links: readonly ErrorLink[]): number {
-  const seconds = links
+function retryAfterOf(errors: readonly Link[]): number {
+  const seconds = errors
     .map(({ headers }) => asRecord(headers)["retry-after"])
     .find((value) => typeof value === "string" && /^\d{1,6}$/u.test(value));
   return Number(seconds ?? 0) * 1_000;
 }
 
 /** The text of an answer that Hardhat refuses as invalid JSON-RPC; else empty. */
-function refusedText(thrown: unknown): string {
-  const error = asRecord(thrown);
-  const text = asRecord(error["messageArguments"])["response"];
-  return isHardhatError(error) && error["errorCode"] === "HHE702"
-    ? String(text)
+function refusedText(link: Link): string {
+  return hardhatCodeOf(link) === "HHE702"
+    ? String(asRecord(link["messageArguments"])["response"])
     : "";
 }
 
@@ -539,8 +395,8 @@ function refusedText(thrown: unknown): string {
  * a request that Hardhat sends by itself, such as the one for the chain id.
  */
 export function isEmptyAnswer(thrown: unknown): boolean {
-  const { jsonrpc, id, result, error, ...others } = parseRecord(
-    refusedText(thrown),
+  const { jsonrpc, id, result, error, ...others } = asRecord(
+    parse(refusedText(asRecord(thrown))),
   );
   return (
     (jsonrpc ?? id) !== undefined &&
@@ -549,125 +405,10 @@ export function isEmptyAnswer(thrown: unknown): boolean {
   );
 }
 
-/** Parses JSON; empty if it is something else. */
-function parseRecord(body: unknown): ErrorLink {
+function parse(body: unknown): unknown {
   try {
-    return asRecord(typeof body === "string" ? JSON.parse(body) : body);
+    return typeof body === "string" ? JSON.parse(body) : body;
   } catch {
-    return {};
-  }
-}
-
-export function messageOf(error: unknown): string {
-  const { message } = asRecord(error);
-  const text = typeof message === "string" ? message : error;
-  return typeof text === "string" && text !== "" ? text : "it gave no reason";
-}
-
-/** Hardhat's errors about the connection or a setting. */
-const ofConnection = /^HHE(?:7|28|29|30|70[2348]|717)$/u;
-
-/** True for an error that Hardhat or a plugin has marked as its own. */
-export function isMarked(error: unknown): boolean {
-  const link = asRecord(error);
-  return (
-    pluginOf(link) !== undefined ||
-    (isHardhatError(link) && !ofConnection.test(String(link["errorCode"])))
-  );
-}
-
-function isHardhatError(link: ErrorLink): boolean {
-  return hasMark(link, "_isHardhatError");
-}
-
-/** @returns The id of the plugin whose error this is. */
-function pluginOf(link: ErrorLink): string | undefined {
-  return hasMark(link, "_isHardhatPluginError")
-    ? String(link["pluginId"])
-    : undefined;
-}
-
-/** A provider may copy a node's JSON into its error, but never such a mark. */
-function hasMark(link: ErrorLink, name: string): boolean {
-  const mark = Object.getOwnPropertyDescriptor(link, name);
-  return mark?.value === true && mark.enumerable === false;
-}
-
-/** No contract returns longer revert data. */
-const MAX_REVERT_DATA = 1_000_000;
-
-/** JSON-RPC error code of a revert with data in geth and anvil. */
-const EXECUTION_REVERTED = 3;
-
-const revertWords = /\brevert|VM Exception|VM execution error/iu;
-
-/**
- * Finds a revert in an error of this side or of the node.
- *
- * @param hide Hides secrets in the contract's own words.
- */
-function findRevert(
-  error: unknown,
-  hide: (text: string) => string,
-): RevertReason | undefined {
-  const links = walk(error, ({ cause, data, error: inner, info }) => [
-    cause,
-    data,
-    inner,
-    info,
-  ]);
-  const data =
-    links
-      .flatMap((link) => [link["data"], link["result"]])
-      .map(toHexData)
-      .find((hex) => hex !== undefined) ?? "0x";
-  const texts = links.map((link) => messageOf(link).slice(0, MAX_FOREIGN_TEXT));
-  if (data === "0x") {
-    // It ends the call of a contract with any code that the node gives the error.
-    const found = texts.map(invalidOpcode).find((one) => one !== undefined);
-    if (found !== undefined) {
-      return found;
-    }
-    // The codes and words of a revert also stand for a node's low gas limit.
-    const words = [...texts, ...links.map((link) => link["data"])]
-      .filter((one) => typeof one === "string")
-      .join("\n");
-    if (/out ?of ?gas/iu.test(words) && !/\brevert/iu.test(words)) {
-      return undefined;
-    }
-  }
-  const isRevert = links.some(
-    ({ code }, index) =>
-      code === EXECUTION_REVERTED || revertWords.test(texts[index] ?? ""),
-  );
-  if (!isRevert) {
     return undefined;
   }
-  const reason =
-    data === "0x" ? texts.map(reasonIn).find((text) => text !== "") : undefined;
-  const hex = toHexData(reason);
-  return reason === undefined || hex !== undefined
-    ? decodeRevertReason(hex ?? data, [], hide)
-    : { kind: "string", text: hide(reason), data };
-}
-
-/** Some nodes write "Reverted 0x…". */
-function toHexData(value: unknown): string | undefined {
-  if (typeof value !== "string" || value.length > MAX_REVERT_DATA) {
-    return undefined;
-  }
-  const hex = value.replace(/^reverted\s+/iu, "");
-  return isHexString(hex, true) ? hex : undefined;
-}
-
-/**
- * The reason of a revert in a message, in the forms of geth, besu, Hardhat and others; empty
- * if there is none.
- */
-function reasonIn(message: string): string {
-  const [, quoted, listed, rest = ""] =
-    /reason string '(.*)'|revert reason: \[(?:Error\((.*?)\)|[^\]]*)\]|\brevert(?:ed)?\b(?! opcode| with(?:out)? )[\s:,]*(.*)$/isu.exec(
-      message,
-    ) ?? [];
-  return (quoted ?? listed ?? rest.replace(/^\((.*)\)$/su, "$1")).trim();
 }

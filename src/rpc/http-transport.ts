@@ -4,7 +4,7 @@ import {
 } from "@nomicfoundation/hardhat-utils/request";
 
 import { asRecord, listOf } from "../json.js";
-import type { Eip1193Provider } from "./eip1193.js";
+import type { Eip1193Provider } from "./rpc-client.js";
 import { classify } from "./errors.js";
 import { BATCH } from "./rpc-client.js";
 

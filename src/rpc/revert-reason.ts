@@ -1,17 +1,17 @@
-import { Buffer } from "node:buffer";
-
 import { panicErrorCodeToMessage } from "@nomicfoundation/hardhat-utils/panic-errors";
 import {
   AbiCoder,
   ErrorFragment,
   Interface,
-  ParamType,
   dataSlice,
+  isHexString,
 } from "ethers";
 
 import { IMockErrors__factory } from "../bindings/factories/IMockErrors__factory.js";
+import { MAX_FOREIGN_TEXT } from "../escape.js";
 import { RoundGuardArtifact } from "../guard/artifact.js";
 import { toJsonValue } from "../json.js";
+import type { Link } from "./hardhat-errors.js";
 
 export interface RevertReason {
   readonly kind:
@@ -96,7 +96,7 @@ function describeError(
   return { kind: "custom", text: `${error.name}(${shown.join(", ")})` };
 }
 
-/** ErrorValues by name, nested as in the ABI. */
+/** Values by name; of a list or a tuple, a list. */
 export type ErrorValues = Readonly<Record<string, unknown>>;
 
 /** @returns Undefined if the arguments of the error do not begin with a canonical encoding. */
@@ -105,46 +105,23 @@ export function decodeArguments(
   data: string,
 ): ErrorValues | undefined {
   const coder = AbiCoder.defaultAbiCoder();
-  // As bytes, because ethers throws for a string with invalid UTF-8.
-  const types = inputs.map((input) =>
-    ParamType.from(input.format("full").replaceAll(/\bstring\b/gu, "bytes")),
-  );
   const encoded = dataSlice(data, 4);
   try {
-    const values: readonly unknown[] = coder.decode(types, encoded).toArray();
-    return encoded.startsWith(coder.encode(types, [...values]))
-      ? toPlainRecord(inputs, values)
+    const values: readonly unknown[] = coder
+      .decode(inputs, encoded)
+      .toArray(true);
+    return encoded.startsWith(coder.encode(inputs, values))
+      ? Object.fromEntries(
+          inputs.map(({ name }, index) => [
+            // Never a bare number, because objects list numeric keys first.
+            name === "" ? `_${index}` : name,
+            values[index],
+          ]),
+        )
       : undefined;
   } catch {
     return undefined;
   }
-}
-
-function toPlainRecord(
-  types: readonly ParamType[],
-  values: readonly unknown[],
-): ErrorValues {
-  return Object.fromEntries(
-    types.map((type, index) => [
-      // Never a bare number, because objects list numeric keys first.
-      type.name === "" ? `_${index}` : type.name,
-      toPlain(type, values[index]),
-    ]),
-  );
-}
-
-/** Converts a value of ethers to plain data, and its bytes back to strings. */
-function toPlain(type: ParamType, value: unknown): unknown {
-  const items: readonly unknown[] = Array.isArray(value) ? value : [];
-  if (type.isArray()) {
-    return items.map((item) => toPlain(type.arrayChildren, item));
-  }
-  if (type.isTuple()) {
-    return toPlainRecord(type.components, items);
-  }
-  return type.baseType === "string"
-    ? Buffer.from(String(value).slice(2), "hex").toString("utf8")
-    : value;
 }
 
 /** Messages of nodes for the INVALID opcode, and for one that their EVM lacks. */
@@ -161,4 +138,73 @@ export function invalidOpcode(message: string): RevertReason | undefined {
   return INVALID_OPCODE.test(message)
     ? { kind: "invalid-opcode", text, data: "0x" }
     : undefined;
+}
+
+/** JSON-RPC error code of a revert with data in geth and anvil. */
+const EXECUTION_REVERTED = 3;
+
+const revertWords = /\brevert|VM Exception|VM execution error/iu;
+
+/**
+ * Finds a revert in an error and what it wraps.
+ *
+ * @param hide Hides secrets in the contract's own words.
+ */
+export function findRevert(
+  links: readonly Link[],
+  hide: (text: string) => string,
+): RevertReason | undefined {
+  const data =
+    links
+      .flatMap((link) => [link["data"], link["result"]])
+      .map(toHexData)
+      .find((hex) => hex !== undefined) ?? "0x";
+  const texts = links.map(({ message }) =>
+    typeof message === "string" ? message.slice(0, MAX_FOREIGN_TEXT) : "",
+  );
+  if (data === "0x") {
+    // It ends the call of a contract with any code that the node gives the error.
+    const found = texts.map(invalidOpcode).find((one) => one !== undefined);
+    if (found !== undefined) {
+      return found;
+    }
+    // The codes and words of a revert also stand for a node's low gas limit.
+    const words = [...texts, ...links.map((link) => link["data"])]
+      .filter((one) => typeof one === "string")
+      .join("\n");
+    if (/out ?of ?gas/iu.test(words) && !/\brevert/iu.test(words)) {
+      return undefined;
+    }
+  }
+  const isRevert = links.some(
+    ({ code }, index) =>
+      code === EXECUTION_REVERTED || revertWords.test(texts[index] ?? ""),
+  );
+  if (!isRevert) {
+    return undefined;
+  }
+  const text =
+    data === "0x" ? texts.map(reasonIn).find((one) => one !== "") : undefined;
+  return text === undefined
+    ? decodeRevertReason(data, [], hide)
+    : { kind: "string", text: hide(text), data };
+}
+
+/** Some nodes write "Reverted 0x…". */
+function toHexData(value: unknown): string | undefined {
+  const hex =
+    typeof value === "string" ? value.replace(/^reverted\s+/iu, "") : "";
+  return isHexString(hex, true) ? hex : undefined;
+}
+
+/**
+ * The reason of a revert in a message, in the forms of geth, besu, Hardhat and others; empty
+ * if there is none.
+ */
+function reasonIn(message: string): string {
+  const [, quoted, listed, rest = ""] =
+    /reason string '(.*)'|revert reason: \[(?:Error\((.*?)\)|[^\]]*)\]|\brevert(?:ed)?\b(?! opcode| with(?:out)? )[\s:,]*(.*)$/isu.exec(
+      message,
+    ) ?? [];
+  return (quoted ?? listed ?? rest.replace(/^\((.*)\)$/su, "$1")).trim();
 }

@@ -1,19 +1,37 @@
+import { isHexString } from "ethers";
 import pLimit from "p-limit";
 
-import { vaultError } from "../errors.js";
-import type { VaultError } from "../errors.js";
+import { VaultError, invalidArgument, vaultError } from "../errors.js";
 import { asRecord } from "../json.js";
 import type { Address } from "../protocol/index.js";
 import { Redactor } from "../redact.js";
-import type { Eip1193Provider } from "./eip1193.js";
-import { classify, isEmptyAnswer, toError } from "./errors.js";
-import type { Failure, FailureReason, Source } from "./errors.js";
-import { BLOCK_METHOD, KnownBlocks, blockNotFound } from "./block-id.js";
+import { classify, isEmptyAnswer } from "./errors.js";
+import type { Failure, RetryReason } from "./errors.js";
 import { ResponseParser } from "./response-parser.js";
-import { noRetries, usualRetries, waitAfter } from "./retry.js";
-import type { RetryEvent } from "./retry.js";
 import type { RevertReason } from "./revert-reason.js";
 import { firstAborted, isAbortOf, orAbort, pause } from "./signals.js";
+
+/** The part of an EIP-1193 provider that this package needs. */
+export interface Eip1193Provider {
+  request(args: {
+    readonly method: string;
+    readonly params?: readonly unknown[];
+  }): Promise<unknown>;
+}
+
+/** @throws VaultError VAULT_INVALID_ARGUMENT for anything but an EIP-1193 provider */
+export function requireProvider(provider: Eip1193Provider): Eip1193Provider {
+  const given: unknown = provider;
+  if (typeof asRecord(given)["request"] === "function") {
+    return provider;
+  }
+  // A URL may hold a key, so a text is not shown.
+  throw invalidArgument(
+    "provider",
+    `an EIP-1193 provider, an object with request(), is needed, got a value of type ${typeof given}`,
+    "Pass the provider of a Hardhat connection, a client of viem, or window.ethereum. For ethers' JsonRpcProvider, pass { request: ({ method, params }) => provider.send(method, params ?? []) }.",
+  );
+}
 
 export interface Answered {
   readonly result: unknown;
@@ -21,6 +39,21 @@ export interface Answered {
 
 export interface Reverted {
   readonly reverted: RevertReason;
+}
+
+/** A request that is about to be repeated. */
+export interface RetryEvent {
+  readonly method: string;
+  /**
+   * `rateLimited`: the node limits the rate of requests. `transient`: any other temporary
+   * failure, such as a node that lacks a block that another one has. `pending`: it did
+   * not fail, but a transaction is not mined yet.
+   */
+  readonly reason: RetryReason | "pending";
+  /** The failure, safe to show. */
+  readonly problem: string;
+  /** Number of attempts so far. */
+  readonly attempt: number;
 }
 
 /** Options of a group of requests, such as those of one read. */
@@ -35,11 +68,33 @@ export interface RequestOptions {
 /** Deadline of a read that is given none. */
 export const DEFAULT_TIMEOUT_MS = 300_000;
 
+// Failures in passing with which a request ends.
+export const usualRetries = 6;
+/** For a large request, or one with a fallback: its size may be the reason. */
+export const fewRetries = 3;
+/** For a caller with its own loop. */
+export const noRetries = 1;
+
+const MOST_RATE_LIMITED = 15;
+
+const FIRST_WAIT_MS = 50;
+const LONGEST_WAIT_MS = 2_000;
+/** A node may request more, but the task would seem to hang. */
+const LONGEST_RETRY_AFTER_MS = 10_000;
+
 /**
  * Requests at the same time. Hardhat's pool opens up to two connections for each,
  * because one is not free yet when the next request is sent.
  */
 const MAX_CONCURRENCY = 16;
+
+/** Refusals within this time are of requests that were sent together, and count once. */
+const SLOWED_AGAIN_MS = 200;
+
+/** A usable node is not further behind, and few keep older state. */
+const MOST_BLOCKS_BEHIND = 128;
+
+export const BLOCK_METHOD = "eth_getBlockByNumber";
 
 /** Method of a batch, whose parameters are the calls; only a fork's transport has it. */
 export const BATCH = "a batch of requests";
@@ -49,40 +104,12 @@ export const BATCH = "a batch of requests";
  * deadline: its answer must not be lost.
  */
 const safeToResend =
-  /^(?:eth_(?:accounts|blockNumber|call|chainId|createAccessList|estimateGas|feeHistory|gasPrice|get\w+|maxPriorityFeePerGas|simulateV1)|debug_trace(?:Call|Transaction)|anvil_nodeInfo|hardhat_metadata|net_version|web3_clientVersion)$/u;
-
-/** Refusals within this time are of requests that were sent together, and count once. */
-const SLOWED_AGAIN_MS = 200;
-
-/** Turns of the requests to a node, of which fewer are sent at a time if it limits the rate. */
-class Turns {
-  public readonly take = pLimit(MAX_CONCURRENCY);
-  #answeredInARow = 0;
-  #slowedAt = -Infinity;
-
-  /** As TCP does: half as many after a refusal, one more after four times as many answers. */
-  public adapt(isRateLimited: boolean): void {
-    const { concurrency } = this.take;
-    this.#answeredInARow = isRateLimited ? 0 : this.#answeredInARow + 1;
-    if (!isRateLimited && this.#answeredInARow >= 4 * concurrency) {
-      this.#answeredInARow = 0;
-      this.take.concurrency = Math.min(concurrency + 1, MAX_CONCURRENCY);
-    }
-    const now = performance.now();
-    if (isRateLimited && now - this.#slowedAt > SLOWED_AGAIN_MS) {
-      this.#slowedAt = now;
-      this.take.concurrency = Math.max(1, concurrency >> 1);
-    }
-  }
-}
+  /^(?:a batch of requests|eth_(?:accounts|blockNumber|call|chainId|createAccessList|estimateGas|feeHistory|gasPrice|get\w+|maxPriorityFeePerGas|simulateV1)|debug_trace(?:Call|Transaction)|anvil_nodeInfo|hardhat_metadata|net_version|web3_clientVersion)$/u;
 
 /** State of a node, shared by all clients of a connection. */
 export class KnownNode {
-  public readonly blocks = new KnownBlocks();
   /** False if it takes a block's number, and not its hash (EIP-1898). */
   public takesHashes: boolean | undefined;
-  /** Hash of a block that was read by its number, because the node seemed to lack the hash. */
-  public readByNumber: string | undefined;
   /** True if it applies state overrides, which the lens needs. */
   public runsLens: boolean | undefined;
   public isDevelopment: boolean | undefined;
@@ -104,7 +131,11 @@ export class KnownNode {
    * meanwhile, such as a lookup of an address, has it as its reason.
    */
   public failing: VaultError | undefined;
-  public readonly turns = new Turns();
+  /** Turns of the requests, of which fewer are sent at a time if the node limits the rate. */
+  public readonly turns = pLimit(MAX_CONCURRENCY);
+  #answeredInARow = 0;
+  #slowedAt = -Infinity;
+  #newestBlock = -1;
 
   /**
    * @param redactor Knows the secrets of the connection.
@@ -114,6 +145,38 @@ export class KnownNode {
     public readonly redactor = new Redactor(),
     public readonly isBehindHardhat = false,
   ) {}
+
+  /** As TCP does: half as many turns after a refusal, one more after four times as many answers. */
+  public adaptTurns(isRateLimited: boolean): void {
+    const { concurrency } = this.turns;
+    this.#answeredInARow = isRateLimited ? 0 : this.#answeredInARow + 1;
+    if (!isRateLimited && this.#answeredInARow >= 4 * concurrency) {
+      this.#answeredInARow = 0;
+      this.turns.concurrency = Math.min(concurrency + 1, MAX_CONCURRENCY);
+    }
+    const now = performance.now();
+    if (isRateLimited && now - this.#slowedAt > SLOWED_AGAIN_MS) {
+      this.#slowedAt = now;
+      this.turns.concurrency = Math.max(1, concurrency >> 1);
+    }
+  }
+
+  /** Notes a block that some node behind the URL has. Other nodes may be behind. */
+  public noteBlock(number: number): void {
+    this.#newestBlock = Math.max(this.#newestBlock, number);
+  }
+
+  /** True if a request names a recent block that some node has. */
+  public hasBlockOf(params: readonly unknown[]): boolean {
+    return params.some((param) =>
+      isHexString(param)
+        ? Number(param) <= this.#newestBlock &&
+          Number(param) > this.#newestBlock - MOST_BLOCKS_BEHIND
+        : // Only a block that some node has is named by its hash.
+          this.takesHashes === true &&
+          asRecord(param)["blockHash"] !== undefined,
+    );
+  }
 }
 
 /** What the requests of a client have in common. */
@@ -123,20 +186,16 @@ interface Limits {
   readonly ends: readonly AbortSignal[];
   readonly onRetry?: (event: RetryEvent) => void;
   /** Failures of a kind with which a request ends. */
-  readonly most: Readonly<Record<FailureReason, number>>;
+  readonly most: Readonly<Record<RetryReason, number>>;
 }
 
-const MOST_RATE_LIMITED = 15;
 const noLimits: Limits = {
   deadlines: [],
   ends: [],
   most: { transient: usualRetries, rateLimited: MOST_RATE_LIMITED },
 };
 
-/**
- * Sends every request to a node, retries by the class of the failure, and checks each
- * answer.
- */
+/** Sends every request to a node, and retries by the class of the failure. */
 export class RpcClient {
   constructor(
     private readonly provider: Eip1193Provider,
@@ -194,12 +253,6 @@ export class RpcClient {
     return this.node.redactor;
   }
 
-  public get source(): Source {
-    const { network, node } = this;
-    const { redactor, isBehindHardhat } = node;
-    return { network, redactor, isBehindHardhat };
-  }
-
   public readonly hide = (text: string): string => this.redactor.hide(text);
 
   public parser(method: string): ResponseParser {
@@ -212,8 +265,8 @@ export class RpcClient {
     params: readonly unknown[] = [],
   ): Promise<unknown> {
     const outcome = await this.#repeat(method, params);
-    if ("kind" in outcome) {
-      throw toError(outcome, method, this.source);
+    if ("error" in outcome) {
+      throw outcome.error;
     }
     return outcome.result;
   }
@@ -226,9 +279,9 @@ export class RpcClient {
    * @throws The reason of an aborted signal, else a VaultError.
    * Of the node: VAULT_RPC_ERROR if it refuses, VAULT_RPC_INVALID_RESPONSE if its answer
    * is no JSON-RPC; for a block's header, VAULT_BLOCK_NOT_FOUND if only another node has it.
-   * Of the way to it: VAULT_NETWORK_UNREACHABLE, also for an HTTP status, and
-   * VAULT_RPC_TIMEOUT.
-   * Of a setting: VAULT_WRONG_CHAIN, VAULT_CONFIG_VARIABLE and VAULT_INVALID_ARGUMENT.
+   * Of the way to it: VAULT_NETWORK_UNREACHABLE, also for an HTTP status without an error of
+   * the node, and VAULT_RPC_TIMEOUT.
+   * Of a setting: VAULT_WRONG_CHAIN and VAULT_CONFIG_VARIABLE.
    * Of Hardhat or another plugin: VAULT_HARDHAT_ERROR.
    */
   public async requestOrRevert(
@@ -236,55 +289,58 @@ export class RpcClient {
     params: readonly unknown[],
   ): Promise<Answered | Reverted> {
     const outcome = await this.#repeat(method, params);
-    return "kind" in outcome ? { reverted: outcome.revert } : outcome;
+    if (!("error" in outcome)) {
+      return outcome;
+    }
+    if (outcome.revert === undefined) {
+      throw outcome.error;
+    }
+    return { reverted: outcome.revert };
   }
 
   async #repeat(
     method: string,
     params: readonly unknown[],
-  ): Promise<Answered | Revert> {
-    const { node, source, limits } = this;
-    if (method !== BATCH && !safeToResend.test(method)) {
-      const outcome = await this.#send(method, params);
-      if (isFinal(outcome)) {
-        return outcome;
-      }
-      throw toError(outcome, method, source);
+  ): Promise<Answered | Failure> {
+    if (!safeToResend.test(method)) {
+      return await this.#send(method, params);
     }
+    const { node, limits } = this;
     const begunAt = performance.now();
     // Counted apart: a node that limited the rate for long may still fail in passing.
     const failures = { rateLimited: 0, transient: 0 };
     let attempts = 0;
-    let failed: Failure | undefined;
-    const errorOf = (failure: Failure): VaultError => {
+    let failed: VaultError | undefined;
+    const retold = ({ code, details, cause }: VaultError): VaultError => {
       const seconds = Math.round((performance.now() - begunAt) / 1_000);
-      const count = attempts > 1 ? { attempts, seconds } : undefined;
-      return toError(failure, method, source, count);
+      const count = attempts > 1 ? { attempts, seconds } : {};
+      return new VaultError(code, { ...details, ...count }, cause);
     };
+    /** @returns Undefined if the request is to be repeated. */
     const attempt = async (
       over: Promise<never>,
-    ): Promise<Answered | Revert | undefined> => {
+    ): Promise<Answered | Failure | undefined> => {
       // One that waited for its turn for too long is not sent.
       firstAborted(limits.ends)?.throwIfAborted();
       attempts += 1;
       const outcome = await Promise.race([this.#send(method, params), over]);
-      const isAnswer = isFinal(outcome);
-      node.turns.adapt(!isAnswer && outcome.retry === "rateLimited");
-      if (isAnswer) {
-        node.failing = undefined;
+      const failure = "error" in outcome ? outcome : undefined;
+      const reason = failure?.retry;
+      node.adaptTurns(reason === "rateLimited");
+      node.failing = undefined;
+      if (failure === undefined || failure.revert !== undefined) {
         return outcome;
       }
-      const { retry: reason, retryAfterMs } = outcome;
+      const { error, retryAfterMs } = failure;
       if (
         reason === undefined ||
         (failures[reason] += 1) >= limits.most[reason]
       ) {
-        node.failing = undefined;
-        throw errorOf(outcome);
+        return { ...failure, error: retold(error) };
       }
-      failed = outcome;
-      node.failing = errorOf(outcome);
-      const { shortMessage: problem } = toError(outcome, method, source);
+      failed = error;
+      node.failing = retold(error);
+      const { shortMessage: problem } = error;
       // It keeps its turn: others wait before they are sent.
       await this.waitBefore(
         { method, reason, problem, attempt: attempts },
@@ -292,10 +348,10 @@ export class RpcClient {
       );
       return undefined;
     };
-    const repeat = async (over: Promise<never>): Promise<Answered | Revert> =>
-      (await node.turns.take(attempt, over)) ?? (await repeat(over));
+    const repeat = async (over: Promise<never>): Promise<Answered | Failure> =>
+      (await node.turns(attempt, over)) ?? (await repeat(over));
     return await this.#untilEnd(method, repeat, () =>
-      failed === undefined ? undefined : errorOf(failed),
+      failed === undefined ? undefined : retold(failed),
     );
   }
 
@@ -304,17 +360,15 @@ export class RpcClient {
     params: readonly unknown[],
   ): Promise<Answered | Failure> {
     const { network, node } = this;
-    const isOfKnownBlock =
-      node.blocks.includeBlockOf(method, params) ||
-      // Only a block that some node has is named by its hash.
-      (node.takesHashes === true &&
-        params.some((one) => asRecord(one)["blockHash"] !== undefined));
+    const isOfKnownBlock = node.hasBlockOf(params);
     let result: unknown;
     try {
       result = (await this.provider.request({ method, params })) ?? null;
     } catch (thrown) {
       if (!isEmptyAnswer(thrown)) {
-        const failure = classify(thrown, this.source);
+        const { redactor, isBehindHardhat } = node;
+        const source = { network, redactor, isBehindHardhat };
+        const failure = classify(thrown, source, method);
         return failure.kind === "behind" && isOfKnownBlock
           ? { ...failure, retry: "transient" }
           : failure;
@@ -322,30 +376,20 @@ export class RpcClient {
       result = null;
     }
     if (method === BLOCK_METHOD && result === null && isOfKnownBlock) {
-      const error = blockNotFound(network, String(params[0]));
+      const block = String(Number(params[0]));
+      const error = vaultError("VAULT_BLOCK_NOT_FOUND", { network, block });
       return { kind: "behind", retry: "transient", error };
     }
     return { result };
   }
 
-  /**
-   * Waits before a request is repeated, and reports it to the listeners.
-   *
-   * @returns False if the deadline came first.
-   * @throws the reason of an aborted signal
-   */
+  /** Reports to the listeners that a request is repeated, and waits, until a signal at most. */
   public async waitBefore(
     event: RetryEvent,
     milliseconds: number,
-  ): Promise<boolean> {
-    const { deadlines, ends, onRetry } = this.limits;
-    onRetry?.(event);
-    await pause(milliseconds, ...ends);
-    const isOver = firstAborted(deadlines) !== undefined;
-    if (!isOver) {
-      firstAborted(ends)?.throwIfAborted();
-    }
-    return !isOver;
+  ): Promise<void> {
+    this.limits.onRetry?.(event);
+    await pause(milliseconds, ...this.limits.ends);
   }
 
   /**
@@ -378,9 +422,11 @@ export class RpcClient {
   }
 }
 
-/** A revert, with which a request ends as with an answer. */
-type Revert = Failure & { readonly revert: RevertReason };
-
-function isFinal(outcome: Answered | Failure): outcome is Answered | Revert {
-  return "result" in outcome || outcome.revert !== undefined;
+/** Milliseconds to wait after an attempt; the first is 1. */
+function waitAfter(attempt: number, retryAfterMs = 0): number {
+  const backoff = FIRST_WAIT_MS * 2 ** (attempt - 1) * (1 + Math.random());
+  return (
+    Math.min(backoff, LONGEST_WAIT_MS) +
+    Math.min(retryAfterMs, LONGEST_RETRY_AFTER_MS)
+  );
 }

@@ -11,23 +11,18 @@ export async function orAbort<T>(
   work: Promise<T> | ((over: Promise<never>) => Promise<T>),
   ...signals: readonly AbortSignal[]
 ): Promise<T> {
-  let end = (): void => undefined;
-  const onAbort = (): void => {
-    end();
-  };
+  let end: ((reason: unknown) => void) | undefined;
   const over = new Promise<never>((_resolve, reject) => {
-    end = () => {
-      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- as the caller chose it
-      reject(firstAborted(signals)?.reason);
-    };
+    end = reject;
   });
+  const onAbort = (): void => end?.(firstAborted(signals)?.reason);
   for (const signal of signals) {
     signal.addEventListener("abort", onAbort);
   }
   // The timer of AbortSignal.timeout() does not keep the process running.
   const alive = setInterval(() => undefined, 2 ** 30);
   if (firstAborted(signals) !== undefined) {
-    end();
+    onAbort();
   }
   try {
     const working = typeof work === "function" ? work(over) : work;
@@ -38,7 +33,7 @@ export async function orAbort<T>(
       signal.removeEventListener("abort", onAbort);
     }
     // Node.js keeps removed listeners for long: this one must not keep the answer.
-    end = () => undefined;
+    end = undefined;
   }
 }
 
@@ -53,14 +48,12 @@ export async function unlessAborted<T>(
   work: Promise<T>,
   ...signals: readonly AbortSignal[]
 ): Promise<T | undefined> {
-  try {
-    return await orAbort(work, ...signals);
-  } catch (error) {
-    if (isAbortOf(signals, error)) {
-      return undefined;
+  return await orAbort(work, ...signals).catch((error: unknown) => {
+    if (!isAbortOf(signals, error)) {
+      throw error;
     }
-    throw error;
-  }
+    return undefined;
+  });
 }
 
 /** True for the error of what one of the signals has ended. */
@@ -76,9 +69,6 @@ export async function pause(
   milliseconds: number,
   ...signals: readonly AbortSignal[]
 ): Promise<void> {
-  if (milliseconds <= 0 || firstAborted(signals) !== undefined) {
-    return;
-  }
   let timer: NodeJS.Timeout | undefined;
   const time = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, milliseconds);

@@ -1,11 +1,11 @@
 import { ZeroHash } from "ethers";
 
-import { fallbackTo } from "../errors.js";
+import { fallbackTo, hasErrorCode } from "../errors.js";
 import type { Hex } from "../protocol/index.js";
 import { findBlock } from "./blocks.js";
 import type { ResponseParser } from "./response-parser.js";
-import { BLOCK_METHOD } from "./block-id.js";
-import type { BlockId } from "./block-id.js";
+import { BLOCK_METHOD } from "./rpc-client.js";
+import type { BlockId } from "./blocks.js";
 import type { RpcClient } from "./rpc-client.js";
 
 export interface Receipt {
@@ -102,37 +102,33 @@ const LONGEST_POLL_MS = 500;
 
 /**
  * @returns Undefined if the transaction is not mined in this time, or until the deadline
- * of the client.
  */
 export async function waitForReceipt(
   rpc: RpcClient,
   hash: Hex,
   timeoutMs = Infinity,
 ): Promise<Receipt | undefined> {
+  const method = "eth_getTransactionReceipt";
+  const reason = "pending";
+  const problem = `transaction ${hash} is not mined yet`;
   const end = Date.now() + timeoutMs;
   for (let attempt = 1; ; attempt += 1) {
-    const receipt = await getReceipt(rpc, hash).catch(
-      // The node has answered before: it does not mine.
-      fallbackTo(
-        undefined,
-        ({ code }) => attempt > 1 && code === "VAULT_RPC_TIMEOUT",
-      ),
-    );
-    if (receipt !== undefined || Date.now() >= end) {
-      return receipt;
+    try {
+      const receipt = await getReceipt(rpc, hash);
+      if (receipt !== undefined || Date.now() >= end) {
+        return receipt;
+      }
+    } catch (error) {
+      if (attempt > 1 && hasErrorCode(error, "VAULT_RPC_TIMEOUT")) {
+        // The node has answered before: it does not mine.
+        return undefined;
+      }
+      throw error;
     }
-    const isBeforeDeadline = await rpc.waitBefore(
-      {
-        method: "eth_getTransactionReceipt",
-        reason: "pending",
-        problem: `transaction ${hash} is not mined yet`,
-        attempt,
-      },
+    await rpc.waitBefore(
+      { method, reason, problem, attempt },
       Math.min(FIRST_POLL_MS * 2 ** (attempt - 1), LONGEST_POLL_MS),
     );
-    if (!isBeforeDeadline) {
-      return undefined;
-    }
   }
 }
 

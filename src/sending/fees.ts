@@ -6,14 +6,13 @@ import { fallbackTo, vaultError } from "../errors.js";
 import type { GivenValue, VaultError } from "../errors.js";
 import { formatGasPrice } from "../protocol/amounts.js";
 import type { VaultHost } from "../host.js";
-import { toBlockId } from "../rpc/block-id.js";
-import type { BlockId } from "../rpc/block-id.js";
-import type { Block } from "../rpc/blocks.js";
+import { toBlockId } from "../rpc/blocks.js";
+import type { Block, BlockId } from "../rpc/blocks.js";
 import type { CallRequest } from "../rpc/calls.js";
 import {
+  TRANSACTION_GAS_CAP,
   getGasPrice,
   getPriorityFee,
-  TRANSACTION_GAS_CAP,
 } from "../rpc/chain.js";
 import { isDevelopmentNode } from "../rpc/development-node.js";
 import type { Reverted, RpcClient } from "../rpc/rpc-client.js";

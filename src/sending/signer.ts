@@ -18,7 +18,7 @@ import {
 import type { Address } from "../protocol/index.js";
 import { getAccounts, getNonce } from "../rpc/accounts.js";
 import { isDevelopmentNode } from "../rpc/development-node.js";
-import { toRpcError } from "../rpc/errors.js";
+import { classify } from "../rpc/errors.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 
 /** `local`: configured key; `remote`: node or plugin; `in-process`: Hardhat. */
@@ -204,7 +204,7 @@ async function readSecret<Read>(
   try {
     return await read();
   } catch (error) {
-    const known = toRpcError(error, "the keys", { network, redactor });
+    const { error: known } = classify(error, { network, redactor });
     const where = `networks.${network}.${setting}`;
     throw known.code === "VAULT_CONFIG_VARIABLE"
       ? known

@@ -14,7 +14,7 @@ import type { Hex } from "../protocol/index.js";
 import { nothingToDo } from "../guard/outcome.js";
 import { getCode, hasCode } from "../rpc/accounts.js";
 import { getNextBlock } from "../rpc/blocks.js";
-import { noRetries } from "../rpc/retry.js";
+import { noRetries } from "../rpc/rpc-client.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 import { callContract } from "../rpc/calls.js";
 import {

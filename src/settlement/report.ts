@@ -19,15 +19,14 @@ import type { VaultHost } from "../host.js";
 import type { Address, VaultRound } from "../protocol/index.js";
 import { describeRound, isSameRound } from "../protocol/round.js";
 import { getBalance } from "../rpc/accounts.js";
-import type { BlockId, PinnedBlock } from "../rpc/block-id.js";
-import { getBlock } from "../rpc/blocks.js";
-import type { BlockInfo } from "../rpc/blocks.js";
-import { callContract, tryCall } from "../rpc/calls.js";
+import type { BlockId, BlockInfo, PinnedBlock } from "../rpc/blocks.js";
 import {
+  getBlock,
   isReorganised,
   readOnBranch,
   requireSameBranch,
-} from "../rpc/pinned-block.js";
+} from "../rpc/blocks.js";
+import { callContract, tryCall } from "../rpc/calls.js";
 import { getReceipt } from "../rpc/transactions.js";
 import type { Receipt } from "../rpc/transactions.js";
 import type { Outcome } from "../sending/job.js";
@@ -106,7 +105,7 @@ async function describeMined(
     return { ...receipt, status: "cancelled", reason, isFinal: true };
   }
   // The receipt proves that a node behind this provider has that block.
-  vault.rpc.node.blocks.note(blockNumber);
+  vault.rpc.node.noteBlock(blockNumber);
   const { round } = entry;
   const around = await readAround(vault, round, receipt, preview !== null);
   const { after, block, readings } = around;

@@ -4,7 +4,7 @@ import { findRoute, settlementCall } from "../guard/call.js";
 import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
 import { describeRound } from "../protocol/round.js";
-import { noRetries } from "../rpc/retry.js";
+import { noRetries } from "../rpc/rpc-client.js";
 import { Following } from "../sending/follow.js";
 import { TimeLimit } from "../sending/job.js";
 import type { Job } from "../sending/job.js";

@@ -27,7 +27,7 @@ import type { UpstreamAddresses, VaultHost } from "../host.js";
 import { contractRoleNames } from "../protocol/index.js";
 import type { Block } from "../rpc/blocks.js";
 import type { CallRequest } from "../rpc/calls.js";
-import { classify, toRpcError } from "../rpc/errors.js";
+import { classify } from "../rpc/errors.js";
 import type { Watched } from "./engines/engine.js";
 import { FORK_REQUESTS, Memo } from "./memo.js";
 import type { WarmPlan } from "./memo.js";
@@ -328,11 +328,11 @@ export async function openFork(
     await memo.close();
     throw (
       invalidHardfork(error, hardfork) ??
-      toRpcError(memo.failure ?? error, FORK_REQUESTS, {
-        network: rpc.network,
-        redactor,
-        isBehindHardhat: true,
-      })
+      classify(
+        memo.failure ?? error,
+        { network: rpc.network, redactor, isBehindHardhat: true },
+        FORK_REQUESTS,
+      ).error
     );
   }
 }

@@ -13,10 +13,16 @@ import { fallbackTo, hasErrorCode, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import { asRecord, listOf } from "../json.js";
 import type { Redactor } from "../redact.js";
-import { BLOCK_METHOD } from "../rpc/block-id.js";
+import {
+  BATCH,
+  BLOCK_METHOD,
+  KnownNode,
+  RpcClient,
+  fewRetries,
+} from "../rpc/rpc-client.js";
 import type { CallRequest } from "../rpc/calls.js";
 import { CHAIN_METHOD, parseChainId } from "../rpc/chain.js";
-import { toRpcError } from "../rpc/errors.js";
+import { classify } from "../rpc/errors.js";
 import { HttpTransport } from "../rpc/http-transport.js";
 import type { HttpSettings } from "../rpc/http-transport.js";
 import {
@@ -24,9 +30,7 @@ import {
   readOnBranch,
   requestAt,
   requireSameBranch,
-} from "../rpc/pinned-block.js";
-import { fewRetries } from "../rpc/retry.js";
-import { BATCH, KnownNode, RpcClient } from "../rpc/rpc-client.js";
+} from "../rpc/blocks.js";
 
 /** Name of a fork's own requests in error texts. */
 export const FORK_REQUESTS = "the requests of a fork";
@@ -113,7 +117,7 @@ export class Memo {
     this.#transport = new HttpTransport(upstream);
     const node = new KnownNode(redactor);
     // Of several nodes behind the URL, one may still be behind.
-    node.blocks.note(number);
+    node.noteBlock(number);
     this.#rpc = new RpcClient(this.#transport, network, node)
       .withOptions({ signal })
       .withOptions({ signal: this.#over.signal })
@@ -394,7 +398,8 @@ export class Memo {
         hasErrorCode(error, "VAULT_RPC_ERROR") ? error.details : undefined,
       );
       this.failure = problem === undefined ? error : this.failure;
-      const { message } = toRpcError(error, FORK_REQUESTS, this.upstream);
+      const failure = classify(error, this.upstream, FORK_REQUESTS);
+      const { message } = failure.error;
       return {
         jsonrpc: "2.0",
         id,

@@ -8,9 +8,9 @@ import { fallbackTo } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { asRecord } from "../json.js";
 import type { Address } from "../protocol/index.js";
-import type { PinnedBlock } from "../rpc/block-id.js";
+import type { PinnedBlock } from "../rpc/blocks.js";
 import { callContract } from "../rpc/calls.js";
-import { readOnBranch } from "../rpc/pinned-block.js";
+import { readOnBranch } from "../rpc/blocks.js";
 import { framesOf } from "../rpc/traces.js";
 import type { TokenDescription, Transfer } from "./types.js";
 

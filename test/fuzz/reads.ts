@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
 
-import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
+import type { Eip1193Provider } from "../../src/rpc/rpc-client.js";
 import { operations, standaloneQueries } from "../../src/protocol/index.js";
 import { BareHost } from "../helpers/bare-host.js";
 import {

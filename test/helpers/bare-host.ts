@@ -6,7 +6,7 @@ import type {
   LocatedAddress,
 } from "../../src/client/addresses.js";
 import type { VaultHost } from "../../src/host.js";
-import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
+import type { Eip1193Provider } from "../../src/rpc/rpc-client.js";
 
 /** What Hardhat has of a network and its project, as far as a settlement asks. */
 interface HostSettings {

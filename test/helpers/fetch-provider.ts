@@ -1,4 +1,4 @@
-import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
+import type { Eip1193Provider } from "../../src/rpc/rpc-client.js";
 
 /** The barest provider over HTTP that `hardhat-vault/client` promises to work with. */
 export function fetchProvider(url: string): Eip1193Provider {

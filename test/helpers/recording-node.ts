@@ -1,5 +1,5 @@
 import { VaultClient } from "../../src/client/index.js";
-import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
+import type { Eip1193Provider } from "../../src/rpc/rpc-client.js";
 import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { HASH, SECOND } from "./names.js";
 import { VAULT } from "./scripted-contracts.js";

@@ -9,7 +9,7 @@ import {
 import type { ContractAddresses } from "../../src/client/index.js";
 import { VaultLensArtifact } from "../../src/client/lens/artifact.js";
 import { operations } from "../../src/protocol/index.js";
-import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
+import type { Eip1193Provider } from "../../src/rpc/rpc-client.js";
 import { BareHost } from "./bare-host.js";
 import { fieldsOf, listOf } from "./fields.js";
 import type { RpcHandler } from "./rpc-server.js";

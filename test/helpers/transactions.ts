@@ -5,7 +5,7 @@ import type {
   TransactionResponse,
 } from "ethers";
 
-import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
+import type { Eip1193Provider } from "../../src/rpc/rpc-client.js";
 import { fieldsOf, listOf } from "./fields.js";
 
 /** Milliseconds: a node that mines by itself does so at once, also on a busy machine. */

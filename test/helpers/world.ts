@@ -4,7 +4,7 @@ import { HDNodeWallet, JsonRpcProvider, Wallet } from "ethers";
 import { deployMocks } from "../../src/mocks/index.js";
 import type { MockOverrides, MockVaultHandle } from "../../src/mocks/index.js";
 import type { VaultRound } from "../../src/protocol/index.js";
-import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
+import type { Eip1193Provider } from "../../src/rpc/rpc-client.js";
 import { useAnvil } from "./anvil.js";
 import { fetchProvider } from "./fetch-provider.js";
 import { OPEN_ROUND } from "./scripted-contracts.js";

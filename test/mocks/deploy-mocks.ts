@@ -11,7 +11,7 @@ import {
   deployMocks,
   inProcessMockAddresses,
 } from "../../src/mocks/index.js";
-import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
+import type { Eip1193Provider } from "../../src/rpc/rpc-client.js";
 import type { HardhatVault } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { contracts, distinctState } from "../helpers/distinct-state.js";

@@ -6,7 +6,7 @@ import {
   deployMocks,
   generatedOrder,
 } from "../../src/mocks/index.js";
-import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
+import type { Eip1193Provider } from "../../src/rpc/rpc-client.js";
 import type { HardhatVault, MockVaultHandle } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { contracts as places } from "../helpers/distinct-state.js";

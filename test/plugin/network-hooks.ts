@@ -1,7 +1,6 @@
 import { expect } from "chai";
 
-import { RpcClient } from "../../src/rpc/rpc-client.js";
-import { noRetries } from "../../src/rpc/retry.js";
+import { RpcClient, noRetries } from "../../src/rpc/rpc-client.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { connectTo } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";

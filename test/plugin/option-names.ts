@@ -131,10 +131,10 @@ describe("misspelt options", () => {
   }
 
   const secretUrl = "https://node.test/v3/5d0c8a3f9b6e4d1283a7c6b5e4f30912";
-  for (const [title, provider] of [
-    ["a value of type string", secretUrl],
-    ["an object with send()", { send: async () => await Promise.resolve() }],
-    ["a value of type object", { url: secretUrl }],
+  for (const [title, type, provider] of [
+    ["a URL", "string", secretUrl],
+    ["one of ethers", "object", { send: async () => await Promise.resolve() }],
+    ["an object with a URL", "object", { url: secretUrl }],
   ] as const) {
     it(`a provider that is ${title} is refused with VAULT_INVALID_ARGUMENT that names EIP-1193`, async () => {
       for (const call of [
@@ -148,7 +148,7 @@ describe("misspelt options", () => {
           "VAULT_INVALID_ARGUMENT",
         );
         expect(message).to.contain(
-          `an EIP-1193 provider, an object with request(), is needed, got ${title}.`,
+          `an EIP-1193 provider, an object with request(), is needed, got a value of type ${type}.`,
         );
         expect(message).to.not.contain("5d0c");
       }

@@ -2,12 +2,12 @@ import { mock } from "node:test";
 
 import { expect } from "chai";
 
-import { toBlockId } from "../../src/rpc/block-id.js";
 import {
   getBlock,
   getBlockNumber,
   getGenesisHash,
   getNextBlock,
+  toBlockId,
 } from "../../src/rpc/blocks.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { HASH } from "../helpers/names.js";
@@ -51,8 +51,7 @@ describe("a block that a node describes", () => {
   it("is known by its number from eth_blockNumber, too", async () => {
     const { rpc } = recording(() => "0x5");
     await getBlockNumber(rpc);
-    const { blocks } = rpc.node;
-    expect(blocks.includeBlockOf("eth_call", [{}, "0x5"])).to.equal(true);
+    expect(rpc.node.hasBlockOf([{}, "0x5"])).to.equal(true);
   });
 
   for (const number of [4, 6]) {

@@ -1,8 +1,7 @@
 import { expect } from "chai";
 
 import { getBalance } from "../../src/rpc/accounts.js";
-import { getBlock } from "../../src/rpc/blocks.js";
-import { readOnBranch } from "../../src/rpc/pinned-block.js";
+import { getBlock, readOnBranch } from "../../src/rpc/blocks.js";
 import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { speedUpTime } from "../helpers/deadlines.js";
@@ -87,7 +86,7 @@ describe("reads at a pinned block", () => {
     });
   }
 
-  it("requestAt() names the next block by its hash again after a node was behind twice at the first one it was asked for", async () => {
+  it("requestAt() names blocks by their hash again after a node was behind at the first one it was asked for", async () => {
     const node = new ScriptedNode();
     const { rpc, read } = await pinOn(node);
     let left = 2;
@@ -99,7 +98,8 @@ describe("reads at a pinned block", () => {
     });
     await read();
     await read();
-    expect(named(node)).to.deep.equal(["hash", "number", "number", "number"]);
+    // It answered the number twice before it was asked by hash again.
+    expect(named(node)).to.deep.equal(["hash", "number", "number", "hash"]);
     node.asked.length = 0;
     await getBalance(rpc, VAULT, await getBlock(rpc, 5));
     expect(named(node)).to.deep.equal(["hash"]);

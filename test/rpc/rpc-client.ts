@@ -557,7 +557,7 @@ describe("a client whose node lacks a block", () => {
     const body = { error: { code: -32_000, message: "header not found" } };
     const wait = new StatusError(404, { "retry-after": "7" });
     const { rpc } = failing(1, Object.assign(wait, { body }));
-    rpc.node.blocks.note(10);
+    rpc.node.noteBlock(10);
     const time = await timeOf(rpc.request("eth_call", [{}, "0xa"]));
     expect(time).to.be.within(7_000, 8_000);
   });

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { toQuantity } from "ethers";
 
 import { vaultError } from "../../src/errors.js";
-import { noRetries } from "../../src/rpc/retry.js";
+import { noRetries } from "../../src/rpc/rpc-client.js";
 import { Following } from "../../src/sending/follow.js";
 import { TimeLimit } from "../../src/sending/job.js";
 import type { Job, Outcome, Replacing } from "../../src/sending/job.js";

@@ -10,12 +10,12 @@ import {
 } from "../../client/lens/facts.js";
 import { lensCode } from "../../client/lens/lens.js";
 import type { ReadCall } from "../../client/lens/lens.js";
-import { hasErrorCode, assertInvariant, vaultError } from "../../errors.js";
+import { assertInvariant, hasErrorCode, vaultError } from "../../errors.js";
 import { settlementCall } from "../../guard/call.js";
 import { configuredGasCap } from "../../host.js";
 import type { VaultHost } from "../../host.js";
 import { asRecord, listOf } from "../../json.js";
-import type { BlockId } from "../../rpc/block-id.js";
+import type { BlockId } from "../../rpc/blocks.js";
 import { getBlock, getNextBlock } from "../../rpc/blocks.js";
 import { callContract } from "../../rpc/calls.js";
 import type { CallResult } from "../../rpc/calls.js";

@@ -8,7 +8,7 @@ import path from "node:path";
 import { Interface, concat, getCreateAddress, toQuantity } from "ethers";
 
 import type { Address } from "../../../src/protocol/index.js";
-import type { Eip1193Provider } from "../../../src/rpc/eip1193.js";
+import type { Eip1193Provider } from "../../../src/rpc/rpc-client.js";
 import { fieldsOf, listOf } from "../fields.js";
 import { compile } from "../solc.js";
 import { untilFound } from "../transactions.js";
