@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";
 import {
+  link,
   mkdir,
   open,
   readFile,
@@ -12,7 +13,6 @@ import {
   writeFile,
 } from "node:fs/promises";
 import path from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 
 import { onExit } from "signal-exit";
 
@@ -47,41 +47,31 @@ export async function writeProjectFile(
   await replaceFile(place, text, mode);
 }
 
-/** A lock of this age is of a process that was killed. */
-const LONGEST_LOCK_MS = 10_000;
-const LOCK_POLLING_MS = 20;
-
 /**
- * Runs work that reads and then writes a file, in one process at a time. The lock is a file
- * beside it, which works on every disk.
+ * Writes a new file. If several processes create the same file, one of them succeeds.
  *
- * @throws Error of the system, and what the work throws
+ * @throws Error of the system; its code is EEXIST if the file exists
  */
-export async function withLockedFile<Result>(
+export async function createProjectFile(
   projectRoot: string,
   file: string,
-  work: () => Promise<Result>,
-): Promise<Result> {
-  const lock = path.join(projectRoot, `${file}.lock`);
-  await mkdir(path.dirname(lock), { recursive: true });
-  for (;;) {
-    try {
-      await writeFile(lock, "", { flag: "wx" });
-      break;
-    } catch (error) {
-      if (!hasCode(error, "EEXIST")) {
-        throw error;
-      }
-    }
-    const { mtimeMs } = await stat(lock).catch(() => ({ mtimeMs: Date.now() }));
-    await (Math.abs(Date.now() - mtimeMs) > LONGEST_LOCK_MS
-      ? rm(lock, { force: true })
-      : pause(LOCK_POLLING_MS));
-  }
+  value: unknown,
+  mode: number,
+): Promise<void> {
+  const whole = `${file}.${randomUUID()}`;
+  await writeProjectFile(projectRoot, whole, value, mode);
+  const from = path.join(projectRoot, whole);
+  const to = path.join(projectRoot, file);
   try {
-    return await work();
+    // A link never shows a half-written file, not even after a crash. exFAT and some shares
+    // have none; a file that exists fails again.
+    await link(from, to).catch(async () => {
+      const text = await readFile(from);
+      await writeFile(to, text, { flag: "wx", mode, flush: true });
+    });
+    await syncFolderOf(to);
   } finally {
-    await rm(lock, { force: true });
+    await rm(from);
   }
 }
 
@@ -192,12 +182,10 @@ export async function requireRegularFile(file: string): Promise<void> {
 }
 
 function isMissing(error: unknown): boolean {
-  return hasCode(error, "ENOENT", "ENOTDIR");
-}
-
-function hasCode(error: unknown, ...codes: readonly unknown[]): boolean {
   return (
-    error instanceof Error && "code" in error && codes.includes(error.code)
+    error instanceof Error &&
+    "code" in error &&
+    (error.code === "ENOENT" || error.code === "ENOTDIR")
   );
 }
 

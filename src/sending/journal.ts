@@ -1,14 +1,15 @@
-import { rm } from "node:fs/promises";
+import { rm, stat } from "node:fs/promises";
 import path from "node:path";
 
 import { z } from "zod";
 
-import { VaultError, fallbackTo, vaultError } from "../errors.js";
+import { fallbackTo, vaultError } from "../errors.js";
+import type { VaultError } from "../errors.js";
 import {
   PROJECT_FOLDER,
+  createProjectFile,
   readProjectFile,
   reasonOf,
-  withLockedFile,
   writeProjectFile,
 } from "../files/project-file.js";
 import {
@@ -94,6 +95,8 @@ export type JournalEntry = Omit<JournalFile, "version" | keyof JournalSubject>;
 
 /** Only the owner reads and writes it. */
 const FILE_MODE = 0o600;
+/** A file is empty only between two system calls, where there are no hard links. */
+const EMPTY_MS = 60_000;
 
 /** Asks of which kind the chain is now; in process, where no journal is kept, nothing. */
 async function askChainKind(vault: VaultHost): Promise<ChainKind> {
@@ -108,8 +111,8 @@ function isKeptBy({ connection }: VaultHost): boolean {
 
 /**
  * Latest settlement of one vault on one kind of chain, in a file of the project, which holds
- * no key, only the signed transactions. While the file is there, no other settlement begins;
- * once the outcome is known, it goes to a file of finished ones.
+ * no key, only the signed transactions. The file is also the lock: it is created exclusively,
+ * and goes to another name when the outcome is known.
  */
 export class Journal {
   /** Relative to the project's root, for texts. */
@@ -227,6 +230,10 @@ export class Journal {
         file: this.file,
       });
     }
+    // A development node left it behind before it was restarted.
+    if (this.chainKind === "development") {
+      await this.#remove(this.file);
+    }
   }
 
   /**
@@ -235,10 +242,12 @@ export class Journal {
    * @throws VaultError as {@link refuseUnfinished}, VAULT_JOURNAL_NOT_WRITTEN
    */
   public async begin(entry: JournalEntry): Promise<void> {
-    await this.#locked(async () => {
+    try {
+      await this.#write(this.file, entry, createProjectFile);
+    } catch (error) {
       await this.refuseUnfinished();
-      await this.#write(this.file, entry);
-    });
+      throw error;
+    }
   }
 
   /**
@@ -249,10 +258,8 @@ export class Journal {
    */
   public async update(entry: JournalEntry): Promise<boolean> {
     return await this.#replace(entry, async ({ resumed }) => {
-      await this.#write(this.file, {
-        ...entry,
-        resumed: entry.resumed ?? resumed,
-      });
+      const all = { ...entry, resumed: entry.resumed ?? resumed };
+      await this.#write(this.file, all);
     });
   }
 
@@ -263,7 +270,7 @@ export class Journal {
   public async abandon(entry: JournalEntry): Promise<void> {
     await this.#replace(entry, async ({ resumed }) => {
       if (resumed !== true) {
-        await this.#remove();
+        await this.#remove(this.file);
       }
     });
   }
@@ -280,7 +287,7 @@ export class Journal {
         );
         await this.#write(this.finishedFile, { ...entry, reverted });
       }
-      await this.#remove();
+      await this.#remove(this.file);
     });
   }
 
@@ -288,45 +295,31 @@ export class Journal {
    * Changes the file, unless it is of another settlement by now, or has a transaction that
    * the entry lacks.
    *
+   * Another process may change it between the look and the write. It follows the same
+   * settlement then, whose transactions share one nonce: at most one of them is mined, and
+   * the chain shows it by that nonce, whatever the file has.
+   *
    * @returns False if it was not changed.
    */
   async #replace(
     entry: JournalEntry,
     change: (present: JournalEntry) => Promise<void>,
   ): Promise<boolean> {
-    return await this.#locked(async () => {
-      const present = this.isKept ? await this.read() : entry;
-      const isWhole = present?.transactions.every((one) =>
-        entry.transactions.some(
-          ({ from, nonce, preparedAt, raw }) =>
-            from === one.from &&
-            nonce === one.nonce &&
-            preparedAt === one.preparedAt &&
-            raw === one.raw,
-        ),
-      );
-      if (present === undefined || isWhole !== true) {
-        return false;
-      }
-      await change(present);
-      return true;
-    });
-  }
-
-  /** No other process changes the file between a look at it and a write. */
-  async #locked<Result>(work: () => Promise<Result>): Promise<Result> {
-    if (!this.isKept) {
-      return await work();
+    const present = this.isKept ? await this.read() : entry;
+    const isWhole = present?.transactions.every((one) =>
+      entry.transactions.some(
+        ({ from, nonce, preparedAt, raw }) =>
+          from === one.from &&
+          nonce === one.nonce &&
+          preparedAt === one.preparedAt &&
+          raw === one.raw,
+      ),
+    );
+    if (present === undefined || isWhole !== true) {
+      return false;
     }
-    try {
-      return await withLockedFile(this.projectRoot, this.file, work);
-    } catch (error) {
-      if (VaultError.isVaultError(error)) {
-        throw error;
-      }
-      const details = { file: this.file, problem: reasonOf(error) };
-      throw vaultError("VAULT_JOURNAL_NOT_WRITTEN", details, error);
-    }
+    await change(present);
+    return true;
   }
 
   #isOfChain({ genesisHash }: JournalFile): boolean {
@@ -342,6 +335,14 @@ export class Journal {
   async #load(file: string): Promise<JournalFile | undefined> {
     const { projectRoot, subject, isKept } = this;
     if (!isKept) {
+      return undefined;
+    }
+    const { size = 1, mtimeMs = 0 } =
+      (await stat(path.join(projectRoot, file)).catch(() => undefined)) ?? {};
+    // A process that was killed before it wrote anything has sent nothing. One that runs
+    // may be about to write.
+    if (size === 0 && Date.now() - mtimeMs > EMPTY_MS) {
+      await this.#remove(file);
       return undefined;
     }
     const invalid = (problem: string, cause?: unknown): VaultError => {
@@ -366,19 +367,32 @@ export class Journal {
     return found;
   }
 
-  async #write(file: string, entry: JournalEntry): Promise<void> {
+  async #write(
+    file: string,
+    entry: JournalEntry,
+    write: typeof createProjectFile = writeProjectFile,
+  ): Promise<void> {
     const { projectRoot, subject, isKept } = this;
     const content: JournalFile = { version: 1, ...subject, ...entry };
     if (isKept) {
-      await writeProjectFile(projectRoot, file, content, FILE_MODE);
+      await write(projectRoot, file, content, FILE_MODE).catch(
+        this.#notWritten,
+      );
     }
   }
 
-  async #remove(): Promise<void> {
+  async #remove(file: string): Promise<void> {
     if (this.isKept) {
-      await rm(path.join(this.projectRoot, this.file), { force: true });
+      await rm(path.join(this.projectRoot, file), { force: true }).catch(
+        this.#notWritten,
+      );
     }
   }
+
+  readonly #notWritten = (error: unknown): never => {
+    const details = { file: this.file, problem: reasonOf(error) };
+    throw vaultError("VAULT_JOURNAL_NOT_WRITTEN", details, error);
+  };
 }
 
 export function describeTransaction(

@@ -2,17 +2,16 @@ import fs from "node:fs";
 import {
   mkdir,
   mkdtemp,
+  readFile,
   readdir,
   rm,
   stat,
   symlink,
-  utimes,
   writeFile,
 } from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 
 import { expect } from "chai";
 import { MaxUint256 } from "ethers";
@@ -20,10 +19,10 @@ import { z } from "zod";
 
 import {
   PROJECT_FOLDER,
+  createProjectFile,
   listProjectFiles,
   readProjectFile,
   reasonOf,
-  withLockedFile,
   writeProjectFile,
 } from "../../src/files/project-file.js";
 import {
@@ -71,51 +70,18 @@ describe("files of a project", () => {
     expect(await listProjectFiles(at("none"))).to.deep.equal([]);
   });
 
-  it("one of several works with a locked file, and the next once it has failed or is done", async () => {
-    let working = 0;
-    const work = async (number: number): Promise<number> => {
-      working += 1;
-      expect(working).to.equal(1);
-      await pause(2);
-      working -= 1;
-      return number === 2 ? await Promise.reject(new Error("no")) : number;
-    };
-    const all = [1, 2, 3, 4].map(
-      async (number) =>
-        await withLockedFile(root, FILE, async () => await work(number)),
-    );
-    const ends = await Promise.allSettled(all);
-    expect(ends.map(({ status }) => status)).to.deep.equal([
-      ...["fulfilled", "rejected", "fulfilled", "fulfilled"],
-    ]);
-    expect(await filesOfFolder()).to.deep.equal([]);
+  it("a file that exists is not created again, and nothing is left beside it", async () => {
+    await createProjectFile(root, FILE, { n: 1n }, 0o600);
+    expect(
+      await failureOf(createProjectFile(root, FILE, { n: 2 }, 0o600)),
+    ).to.match(/^EEXIST/u);
+    expect(await filesOfFolder()).to.deep.equal(["a.json"]);
+    expect(await readFile(at(), "utf8")).to.equal('{\n  "n": "1"\n}\n');
   });
-
-  for (const [age, who] of [
-    [11, "a process that was killed"],
-    [0, "another process"],
-  ] as const) {
-    it(`a lock that ${who} made ${age} s ago ${age > 0 ? "is removed" : "is waited for"}`, async () => {
-      await mkdir(at(PROJECT_FOLDER));
-      const lock = at(`${FILE}.lock`);
-      await writeFile(lock, "");
-      const then = Date.now() / 1_000 - age;
-      await utimes(lock, then, then);
-      let isFree = age > 0;
-      const working = withLockedFile(root, FILE, async () => {
-        expect(isFree).to.equal(true);
-        await Promise.resolve();
-      });
-      await pause(50);
-      isFree = true;
-      await (age > 0 ? undefined : rm(lock));
-      await working;
-    });
-  }
 
   /** Replaces functions of the file system while the work runs. */
   async function withFileSystem(
-    functions: Partial<Record<"open" | "readFile", unknown>>,
+    functions: Partial<Record<"link" | "open" | "readFile", unknown>>,
     work: () => Promise<unknown>,
   ): Promise<string> {
     const real = { ...fs.promises };
@@ -127,7 +93,25 @@ describe("files of a project", () => {
     return failure;
   }
 
-  itOnPosix("a file's name is on disk once it is written", async () => {
+  const noLinks = async (): Promise<never> => {
+    const error = new Error("EPERM: operation not permitted, link");
+    return await Promise.reject(Object.assign(error, { code: "EPERM" }));
+  };
+  const create = async (value: unknown): Promise<void> => {
+    await createProjectFile(root, FILE, value, 0o600);
+  };
+
+  it("a file that exists is not created again where there are no hard links", async () => {
+    const link = noLinks;
+    const first = await withFileSystem({ link }, async () => await create(1));
+    expect(first).to.equal("it succeeded");
+    const second = await withFileSystem({ link }, async () => await create(2));
+    expect(second).to.match(/^EEXIST/u);
+    expect(await readFile(at(), "utf8")).to.equal("1\n");
+    expect((await stat(at())).mode & 0o777).to.equal(0o600);
+  });
+
+  itOnPosix("a file's name is on disk with it, new or replaced", async () => {
     const { open: realOpen } = fs.promises;
     const synced: string[] = [];
     const open: typeof realOpen = async (file, ...more) => {
@@ -139,13 +123,16 @@ describe("files of a project", () => {
       };
       return handle;
     };
+    await withFileSystem({ open }, async () => await create(1));
+    // After the whole file in its folder, and after the link to it.
+    expect(synced.filter((name) => name === PROJECT_FOLDER)).to.have.length(2);
+    expect(synced.at(-1)).to.equal(PROJECT_FOLDER);
+    synced.length = 0;
     await withFileSystem(
       { open },
       async () => await writeProjectFile(root, FILE, 2),
     );
-    expect(synced).to.have.length(2);
-    expect(synced[0]).to.match(/partial$/u);
-    expect(synced[1]).to.equal(PROJECT_FOLDER);
+    expect(synced.at(-1)).to.equal(PROJECT_FOLDER);
   });
 
   it("a file that there is not is undefined, also below a file; another that cannot be read is told with the reason", async () => {
@@ -167,8 +154,13 @@ describe("files of a project", () => {
   });
 
   itOnPosix("a file is readable only for whom its mode says", async () => {
+    const modeOf = async (file: string): Promise<number> =>
+      (await stat(at(file))).mode & 0o777;
     await writeProjectFile(root, FILE, {}, 0o600);
-    expect((await stat(at())).mode & 0o777).to.equal(0o600);
+    await createProjectFile(root, "b.json", {}, 0o600);
+    expect(await Promise.all([FILE, "b.json"].map(modeOf))).to.deep.equal([
+      0o600, 0o600,
+    ]);
   });
 
   it("a file that may not be read is told with the reason, and not taken for none", async () => {

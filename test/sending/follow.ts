@@ -258,13 +258,13 @@ describe("Following", () => {
       is: undecided,
       troubles: [trouble],
     })),
-    {
-      title: "sends nothing if another process has finished the settlement",
-      plan: resumed,
+    ...[true, false].map((isResumed): Case => ({
+      title: `sends nothing if another process has finished the settlement, resumed: ${isResumed}`,
+      plan: { isResumed },
       means: { record: async () => await Promise.resolve(false) },
       is: undecided,
       says: /another process goes on with this settlement, or has finished it/u,
-    },
+    })),
     {
       title: "follows its settlement under the hash that a wallet gave it",
       plan: resumed,

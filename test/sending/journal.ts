@@ -1,9 +1,8 @@
 import fs, { existsSync } from "node:fs";
-import { mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, readdir, utimes, writeFile } from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 import path from "node:path";
 import { mock } from "node:test";
-import { setTimeout as pause } from "node:timers/promises";
 
 import { expect } from "chai";
 import { Wallet, keccak256 } from "ethers";
@@ -90,20 +89,6 @@ describe("Journal", () => {
       expect(await journal().read()).to.deep.include(entry);
     });
   }
-
-  it("is not written over by a process that is about to update it when another one finishes it and a third begins the next", async () => {
-    await journal().begin(entry);
-    const lock = `${keeper.journalFile()}.lock`;
-    await writeFile(lock, "");
-    const updating = journal().update({ ...entry, sentAfterBlock: 6 });
-    await pause(50);
-    const [begun] = entry.transactions;
-    const next = { ...entry, transactions: [{ ...begun, nonce: 8 }] };
-    await keeper.writeJournal({ version: 1, ...journalSubject, ...next });
-    await rm(lock);
-    expect(await updating).to.equal(false);
-    expect(await journal().read()).to.deep.include(next);
-  });
 
   it("is updated by its settlement, and kept when that is finished", async () => {
     await journal().begin(entry);
@@ -258,6 +243,24 @@ describe("the journal of settleAll", () => {
       expect(await keeper.settle(resume)).to.include({
         ...{ status: "settled", hash },
       });
+    });
+  }
+
+  for (const [age, isOld] of [
+    [61, true],
+    [0, false],
+  ] as const) {
+    it(`that is empty for ${age} s ${isOld ? "shows that nothing was sent" : "may be written now, and is kept"}`, async () => {
+      await keeper.writeJournal("");
+      const then = Date.now() / 1_000 - age;
+      await utimes(keeper.journalFile(), then, then);
+      if (isOld) {
+        expect(await keeper.settle()).to.include({ status: "settled" });
+      } else {
+        const settling = keeper.settle();
+        await expectVaultError(settling, "VAULT_INVALID_JOURNAL");
+        expect(await text()).to.equal("");
+      }
     });
   }
 
