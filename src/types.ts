@@ -53,7 +53,6 @@ export type {
   Settlement,
   SettlementEvent,
   SettlementPreflight,
-  SettlementPreview,
   SettlementStatus,
   SigningKind,
 } from "./settlement/types.js";

@@ -9,7 +9,7 @@ import {
 } from "../src/client/snapshot.js";
 import { getNextBlock } from "../src/rpc/blocks.js";
 import type { BlockInfo } from "../src/rpc/blocks.js";
-import { maxHeadAge } from "../src/settlement/state.js";
+import { maxHeadAge } from "../src/settlement/current-round.js";
 import { vaultError } from "../src/errors.js";
 import { asRecord } from "../src/json.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";

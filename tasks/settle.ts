@@ -201,11 +201,9 @@ const questions = {
 function questionOf({
   round,
   chainTime,
-  headAge,
   preview,
 }: SettlementPreflight): string {
   return present([
-    headAge !== null && `The newest block is ${headAge} s old.`,
     preview?.status === "not-settled" &&
       "The simulation does NOT settle the round.",
     questions[`${hasEnded(round, chainTime)}`],
@@ -250,7 +248,7 @@ export function preflightBlocks(
   context: FormatContext,
 ): readonly Block[] {
   const { chainId, round, contract, from, signing, balance } = preflight;
-  const { gas, cost, maxCost, preview, guard, warnings } = preflight;
+  const { gas, cost, maxCost, preview, guard } = preflight;
   const used = preview?.gasUsed ?? null;
   const usedNote =
     used === null ? "" : `; ${groupDigits(String(used))} used when simulated`;
@@ -274,11 +272,6 @@ export function preflightBlocks(
       cost !== null && ["Cost", nativeAmount(cost, maxCost ?? 0n)],
       ["Simulated", describePreview(preflight)],
     ]),
-    notes(
-      ...warnings.map((text) =>
-        toned("warn", `Warning: ${escapeUntrusted(text)}`),
-      ),
-    ),
   ];
 }
 

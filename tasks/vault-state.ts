@@ -17,7 +17,7 @@ import {
   findUnfinished,
 } from "../src/settlement/next-run.js";
 import type { BlockId, PinnedBlock } from "../src/rpc/blocks.js";
-import { endTime } from "../src/settlement/state.js";
+import { endTime } from "../src/settlement/current-round.js";
 import { readOnBranch } from "../src/rpc/blocks.js";
 import type {
   NextRun,

@@ -238,7 +238,7 @@ const settlement = z.strictObject({
       "In the transaction's block. Null: not mined or not readable, or finished by an earlier run",
     ),
   preview: z
-    .strictObject({ ...simulated, differences })
+    .strictObject(simulated)
     .nullable()
     .describe("Null: resumed, no engine on the node, or stopped before"),
   differences,

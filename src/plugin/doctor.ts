@@ -37,9 +37,14 @@ import { chooseNextBlock } from "../simulation/next-block.js";
 import type { ChosenNextBlock } from "../simulation/next-block.js";
 import type { Simulated } from "../simulation/simulate.js";
 import { explainRefusal } from "../guard/outcome.js";
-import { maxHeadAge, wouldNotSettle } from "../settlement/state.js";
+import { maxHeadAge } from "../settlement/current-round.js";
 import { parseFeeLimits } from "../settlement/options.js";
-import { findGas, lossInGuard, trySimulation } from "../settlement/propose.js";
+import {
+  findGas,
+  lossInGuard,
+  trySimulation,
+  wouldNotSettle,
+} from "../settlement/preview.js";
 import { resolveSigner } from "../sending/signer.js";
 import {
   describeUnfinished,
@@ -391,7 +396,7 @@ async function examineFees(
   vault: VaultHost,
   { price }: Attempt,
 ): Promise<Finding> {
-  const limits = parseFeeLimits(vault, {});
+  const limits = parseFeeLimits(vault);
   await requireFeeLimit(vault, price, limits);
   const { maxFeePerGas: limit } = limits;
   return ok(

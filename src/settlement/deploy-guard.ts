@@ -23,7 +23,7 @@ import {
   requireFeeLimit,
   resolveFees,
 } from "../sending/fees.js";
-import { requireChain } from "./state.js";
+import { requireChain } from "./current-round.js";
 import { Following } from "../sending/follow.js";
 import { TimeLimit } from "../sending/job.js";
 import { findFreeNonce, resolveSigner } from "../sending/signer.js";
@@ -104,7 +104,7 @@ export async function deployGuard(
     ? { to: CREATE2_DEPLOYER, data: concat([ZeroHash, code]) }
     : { data: code };
   const { latest, next } = await getNextBlock(rpc);
-  const limits = parseFeeLimits(vault, {});
+  const limits = parseFeeLimits(vault);
   const offered = await resolveFees(rpc, networkConfig, next);
   const price = limitFees(rpc.network, offered, limits);
   const estimate = await estimateGas(rpc, { from: signer.address, ...call });

@@ -1,6 +1,6 @@
 // For who only looks: what is under way, and whether the next unattended run would settle.
 
-import { ZeroAddress, toQuantity } from "ethers";
+import { ZeroAddress } from "ethers";
 
 import { isFailedReading, isNotConfigured } from "../client/failed-reading.js";
 import type { FailedReading } from "../client/failed-reading.js";
@@ -14,25 +14,31 @@ import {
   textsForCommandLine,
   vaultError,
 } from "../errors.js";
-import type { VaultErrorCode } from "../errors.js";
+import type { VaultError, VaultErrorCode } from "../errors.js";
 import { listProjectFiles } from "../files/project-file.js";
-import { findRoute, settlementCall } from "../guard/call.js";
-import { explainRefusal } from "../guard/outcome.js";
+import { findRoute, namedTokens } from "../guard/call.js";
 import type { Refusal } from "../guard/outcome.js";
-import { anyonesGuardCode } from "../guard/round-guard.js";
 import type { VaultHost } from "../host.js";
 import { describeTime } from "../protocol/index.js";
 import type { Hex, VaultRound } from "../protocol/index.js";
+import { getBlock } from "../rpc/blocks.js";
 import type { BlockId, BlockInfo } from "../rpc/blocks.js";
-import { getBlock, getNextBlock } from "../rpc/blocks.js";
-import { callContract, tryCall } from "../rpc/calls.js";
-import { isRefusal } from "../rpc/errors.js";
 import { limitFees, resolveFees } from "../sending/fees.js";
 import { Journal } from "../sending/journal.js";
 import { findFreeNonce, findSender } from "../sending/signer.js";
 import { newestOf } from "../sending/transaction.js";
+import { chooseNextBlock } from "../simulation/next-block.js";
+import type { ChosenNextBlock } from "../simulation/next-block.js";
+import { requireFreshHead } from "./current-round.js";
 import { parseFeeLimits } from "./options.js";
-import { staleHead, wouldNotSettle } from "./state.js";
+import {
+  findGas,
+  findRefusal,
+  lossInGuard,
+  requireFunds,
+  trySimulation,
+  wouldNotSettle,
+} from "./preview.js";
 
 /** A settlement of this project whose outcome is not known yet. */
 export interface UnfinishedSettlement {
@@ -149,7 +155,7 @@ export interface VaultAt extends Pick<VaultSnapshot, "round" | "volume"> {
 /**
  * Finds out if the next unattended run would settle: it meets the obstacles in the order of a
  * settlement, and signs and sends nothing. The end of the round is no obstacle here, since
- * only `ifExpired` demands it.
+ * only `ifExpired` demands it; nor is a missing limit of the fee, since a run may name one.
  *
  * @throws VaultError if the node does not answer
  */
@@ -191,9 +197,8 @@ async function findWhyNot(
   }
   const round = isFailedReading(reading) ? undefined : reading;
   const isNow = open !== undefined;
-  const stale = isNow ? await staleHead(vault, block) : undefined;
-  if (stale !== undefined) {
-    throw stale;
+  if (isNow) {
+    await requireFreshHead(vault, block);
   }
   if (isFailedReading(open) && !isNotConfigured(open.error)) {
     throw open.error;
@@ -202,116 +207,115 @@ async function findWhyNot(
     return { canBeSettled: false, reason: "the round is settled" };
   }
   if (isNow && round !== undefined) {
-    await refuseIfReverted(vault, round);
+    const journal = await findJournal(vault, ".finished.json");
+    const reverted = await revertedBefore(vault, journal, round);
+    if (reverted !== undefined) {
+      throw reverted;
+    }
   }
   // What is under way is followed first; a call after it would settle the round again.
-  const refusal =
-    open === null || open === undefined
-      ? await tryCalling(vault, settler.address, round, at)
-      : undefined;
-  if (refusal !== undefined && settler.isKnown) {
+  if (isNow && open !== null && !isFailedReading(open)) {
+    return undefined;
+  }
+  const refusal = await tryAt(vault, settler, { round, block, at, isNow });
+  if (refusal === undefined) {
+    return undefined;
+  }
+  if (settler.isKnown) {
     return { canBeSettled: false, ...refusal };
   }
-  if (refusal !== undefined) {
-    const why = refusal.reason.replace(/\.$/u, "");
-    const reason = `the zero address is refused: ${why}. The account that settles may not be: name it with --from, or as networks.${vault.networkName}.from`;
-    return { canBeSettled: null, code: refusal.code, reason };
-  }
-  if (isNow) {
-    const asked = settler.isKnown && open === null ? settler : undefined;
-    await refuseByAccount(vault, asked, block);
-  }
-  return undefined;
+  const why = refusal.reason.replace(/\.$/u, "");
+  const reason = `the zero address is refused: ${why}. The account that settles may not be: name it with --from, or as networks.${vault.networkName}.from`;
+  return { canBeSettled: null, code: refusal.code, reason };
 }
 
 /**
+ * Tries the settlement as a run would, but on no fork, which takes too long for who only
+ * looks: of a node that cannot simulate, a plain call shows less.
+ *
  * @returns The refusal of the contracts; undefined if they accept it.
- * @throws VaultError VAULT_WOULD_NOT_SETTLE if the call leaves the round open
+ * @throws VaultError with which an unattended run would refuse what the contracts accept
  */
-async function tryCalling(
+async function tryAt(
   vault: VaultHost,
-  from: string,
-  round: VaultRound | undefined,
-  at: BlockId,
+  { address, isKnown }: Settler,
+  {
+    round,
+    block,
+    at,
+    isNow,
+  }: {
+    readonly round: VaultRound | undefined;
+    readonly block: BlockInfo;
+    readonly at: BlockId;
+    readonly isNow: boolean;
+  },
 ): Promise<Refusal | undefined> {
-  const { rpc } = vault;
-  // Hardhat's pending block has no number.
-  const { gasLimit } = await getBlock(rpc, at === "pending" ? "latest" : at);
+  const { rpc, networkName, connection } = vault;
+  const { networkConfig } = connection;
+  const isHttp = networkConfig.type === "http";
+  const from = parseAddress(address, "from");
   const route = await findRoute(vault, from, at, { round });
-  const reverted = await tryCall(rpc, settlementCall(route), at, gasLimit);
-  if (reverted !== undefined) {
-    return await explainRefusal(vault, reverted, route);
+  const next = await nextBlockAt(vault, at);
+  const offered =
+    isHttp && isNow ? await resolveFees(rpc, networkConfig, next) : undefined;
+  const attempt = { route, price: offered, engine: "simulateV1" } as const;
+  const simulated = isHttp
+    ? await trySimulation(vault, from, next, attempt)
+    : undefined;
+  const { gasLimit } = next.base;
+  const refusal = await findRefusal(vault, route, simulated, at, gasLimit);
+  if (refusal !== undefined) {
+    return refusal;
   }
-  if (
-    route.guard !== undefined ||
-    round === undefined ||
-    rpc.node.runsLens === false
-  ) {
-    return undefined;
+  if (simulated !== undefined) {
+    const areNamed = namedTokens(vault) !== undefined;
+    const loss = lossInGuard(vault, route, simulated, areNamed);
+    if (loss !== undefined || simulated.simulation.status === "not-settled") {
+      throw loss ?? (await wouldNotSettle(vault));
+    }
   }
-  // A guard's code at the caller's own address tells if the vault settles this round, and
-  // the vault sees the same caller.
-  const factory = await vault.addressOf("vaultFactory", "settleAll");
-  const guarded = {
-    ...route,
-    guard: {
-      address: parseAddress(from, "from"),
-      factory: factory.address,
-      round,
-      mustHaveEnded: false,
-      mustSettle: true,
-      tokens: [],
-    },
-  };
-  const call = { ...settlementCall(guarded), gas: toQuantity(gasLimit) };
-  const code = { [from]: { code: anyonesGuardCode } };
-  const tried = await callContract(rpc, call, at, code).catch(
-    fallbackTo(undefined, isRefusal),
-  );
-  if (tried !== undefined && "reverted" in tried) {
-    const refusal = await explainRefusal(vault, tried.reverted, guarded);
-    if (refusal.code === "VAULT_WOULD_NOT_SETTLE") {
-      throw await wouldNotSettle(vault);
+  if (offered !== undefined) {
+    const limits = parseFeeLimits(vault);
+    const { highest } = limitFees(networkName, offered, limits);
+    if (isKnown && simulated !== undefined) {
+      const found = await findGas(vault, route, next, simulated);
+      const gas = "gas" in found ? found.gas : 0n;
+      requireFunds(vault, from, simulated.balance, gas * highest);
+    }
+    if (isKnown) {
+      await findFreeNonce(rpc, { address: from, kind: "remote" }, block.number);
     }
   }
   return undefined;
 }
 
-/** @throws VaultError VAULT_REVERTED_BEFORE */
-async function refuseIfReverted(
+/** The block after one at which a vault was read. */
+async function nextBlockAt(
   vault: VaultHost,
-  round: VaultRound,
-): Promise<void> {
-  const journal = await findJournal(vault, ".finished.json");
-  const reverted = await journal?.findReverted(round);
-  if (reverted !== undefined) {
-    const { networkName: network } = vault;
-    const { hash, blockNumber: block } = reverted;
-    throw vaultError("VAULT_REVERTED_BEFORE", { network, hash, block });
+  at: BlockId,
+): Promise<ChosenNextBlock> {
+  if (typeof at === "string") {
+    return await chooseNextBlock(vault);
   }
+  const base = await getBlock(vault.rpc, at);
+  const { number, timestamp } = base;
+  return { ...base, number: number + 1, timestamp: timestamp + 1, base };
 }
 
 /**
- * @param settler Undefined if it is not known, or another transaction is followed first.
- * @throws VaultError with which an unattended run would refuse what the contracts accept
+ * @param journal Undefined if there is no file of a finished settlement.
+ * @returns VAULT_REVERTED_BEFORE if the last settlement of the round was mined and reverted
  */
-async function refuseByAccount(
-  vault: VaultHost,
-  settler: Settler | undefined,
-  { number }: BlockInfo,
-): Promise<void> {
-  const { rpc, networkName: network, connection } = vault;
-  const { networkConfig } = connection;
-  if (networkConfig.type !== "http") {
-    return;
+export async function revertedBefore(
+  { networkName: network }: VaultHost,
+  journal: Journal | undefined,
+  round: VaultRound,
+): Promise<VaultError | undefined> {
+  const reverted = await journal?.findReverted(round);
+  if (reverted === undefined) {
+    return undefined;
   }
-  if (settler !== undefined) {
-    const address = parseAddress(settler.address, "from");
-    await findFreeNonce(rpc, { address, kind: "remote" }, number);
-  }
-  const limits = parseFeeLimits(vault, {});
-  if (Object.values(limits).some((limit) => limit !== undefined)) {
-    const { next } = await getNextBlock(rpc);
-    limitFees(network, await resolveFees(rpc, networkConfig, next), limits);
-  }
+  const { hash, blockNumber: block } = reverted;
+  return vaultError("VAULT_REVERTED_BEFORE", { network, hash, block });
 }

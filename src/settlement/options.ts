@@ -4,9 +4,7 @@ import { invalidArgument } from "../errors.js";
 import { namedTokens } from "../guard/call.js";
 import type { VaultHost } from "../host.js";
 import type { Address } from "../protocol/index.js";
-import { keysOf } from "../protocol/index.js";
 import type { FeeLimits } from "../sending/fees.js";
-import type { Job } from "../sending/job.js";
 import type { ChainKind } from "../sending/journal.js";
 import type { RequestedReplacement } from "../sending/replace.js";
 import { settleAllOptions } from "./types.js";
@@ -31,13 +29,6 @@ export function defaultConfirmations(
   );
 }
 
-/** Options that only make sense with another one. */
-const needs = {
-  bump: "resume",
-  cancel: "resume",
-  confirmReplacement: "bump",
-} as const;
-
 /** Options of a new settlement, which `resume` does not take. */
 const excludedByResume = [
   "from",
@@ -49,16 +40,16 @@ const excludedByResume = [
 ] as const;
 
 /** Options of `settleAll`, checked, with their defaults. */
-export interface ParsedOptions
-  extends
-    Omit<SettleAllOptions, "tokens">,
-    Pick<Job, "firstCheckAfterMs" | "pollingIntervalMs"> {
+export interface ParsedOptions extends Omit<SettleAllOptions, "tokens"> {
+  readonly ifExpired: boolean;
   /** Replacement of the transaction that is resumed. */
   readonly replacement: RequestedReplacement | undefined;
   /** That a guard forwards; undefined if none are named. */
   readonly tokens: readonly Address[] | undefined;
   readonly limits: FeeLimits;
   readonly timeoutMs: number;
+  readonly pollingIntervalMs: number;
+  readonly firstCheckAfterMs: number;
   readonly emit: (event: SettlementEvent) => void;
 }
 
@@ -68,20 +59,25 @@ export function parseOptions(
   options: SettleAllOptions,
 ): ParsedOptions {
   checkOptions("settleAll()", options, settleAllOptions);
+  const { resume, bump, cancel, timeout, pollingInterval, onEvent } = options;
   const isGiven = (name: keyof SettleAllOptions): boolean =>
     (options[name] ?? false) !== false;
-  for (const name of keysOf(needs)) {
-    const other = needs[name];
+  const requireOther = (
+    name: keyof SettleAllOptions,
+    other: "bump" | "resume",
+  ): void => {
     if (isGiven(name) && options[other] !== true) {
       const problem = `it needs ${other}: true`;
       throw invalidArgument(name, problem, `Add ${other}: true.`);
     }
-  }
+  };
+  requireOther("bump", "resume");
+  requireOther("cancel", "resume");
+  requireOther("confirmReplacement", "bump");
   const excluded = excludedByResume.find(isGiven);
-  if (options.resume === true && excluded !== undefined) {
+  if (resume === true && excluded !== undefined) {
     throw invalidArgument(excluded, "resuming does not take it", "Omit it.");
   }
-  const { bump, cancel, timeout, pollingInterval, onEvent } = options;
   if (bump === true && cancel === true) {
     throw invalidArgument("bump", "it excludes cancel", "Pass one of them.");
   }
@@ -92,8 +88,9 @@ export function parseOptions(
   );
   return {
     ...options,
+    ifExpired: options.ifExpired === true,
     tokens: namedTokens(vault, options.tokens),
-    limits: parseFeeLimits(vault, options),
+    limits: parseFeeLimits(vault, options.maxFeePerGas),
     confirmations: parseCount(options.confirmations, "confirmations"),
     timeoutMs: parseDuration("timeout", timeout ?? defaults.timeout),
     pollingIntervalMs,
@@ -124,29 +121,26 @@ async function tellListener(
   }
 }
 
-/** The limits of the configuration, the first lowered by `maxFeePerGas`. */
+/** @param maxFeePerGas The option, in wei; it may only lower the limit of the settings. */
 export function parseFeeLimits(
   { settlementSettings, networkName }: VaultHost,
-  { maxFeePerGas }: Pick<SettleAllOptions, "maxFeePerGas">,
+  maxFeePerGas?: bigint,
 ): FeeLimits {
   const limitOf = (name: "maxFeePerGasLimit" | "maxPriorityFeePerGasLimit") => {
     const wei = settlementSettings[name];
     const setting = `networks.${networkName}.vault.${name}`;
     return wei === undefined ? undefined : { wei, setting };
   };
-  const most = limitOf("maxFeePerGasLimit");
-  const maxPriorityFeePerGas = limitOf("maxPriorityFeePerGasLimit");
-  if (maxFeePerGas === undefined) {
-    return { maxFeePerGas: most, maxPriorityFeePerGas };
-  }
+  const configured = limitOf("maxFeePerGasLimit");
   const setting = "maxFeePerGas";
-  const wei = parseUint256(maxFeePerGas, setting);
-  if (most !== undefined && wei > most.wei) {
-    throw invalidArgument(
-      setting,
-      `it is ${wei} wei, and may only lower the configured limit of ${most.wei} wei (${most.setting})`,
-      "Lower it, or raise the setting.",
-    );
-  }
-  return { maxFeePerGas: { wei, setting }, maxPriorityFeePerGas };
+  const asked =
+    maxFeePerGas === undefined
+      ? undefined
+      : { wei: parseUint256(maxFeePerGas, setting), setting };
+  const isLower =
+    asked !== undefined && asked.wei < (configured?.wei ?? Infinity);
+  return {
+    maxFeePerGas: isLower ? asked : configured,
+    maxPriorityFeePerGas: limitOf("maxPriorityFeePerGasLimit"),
+  };
 }

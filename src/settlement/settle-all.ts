@@ -1,39 +1,37 @@
+// A settlement from its first read to its end, in the order of its steps.
+
+import { isHexString } from "ethers";
+
 import { withAddress } from "../client/inputs.js";
-import { isErrorCode, vaultError } from "../errors.js";
+import { isErrorCode, refusesSettlement, vaultError } from "../errors.js";
 import { findRoute, settlementCall } from "../guard/call.js";
+import { refusedBy } from "../guard/outcome.js";
 import type { VaultHost } from "../host.js";
-import type { VaultRound } from "../protocol/index.js";
+import type { Address, Hex, VaultRound } from "../protocol/index.js";
 import { describeRound } from "../protocol/round.js";
-import { noRetries } from "../rpc/rpc-client.js";
-import { Following } from "../sending/follow.js";
-import { TimeLimit } from "../sending/job.js";
-import type { Job } from "../sending/job.js";
+import type { BlockInfo } from "../rpc/blocks.js";
 import { Journal } from "../sending/journal.js";
 import type { JournalEntry } from "../sending/journal.js";
-import { requireReplaceable, signReplacement } from "../sending/replace.js";
+import { requireReplaceable } from "../sending/replace.js";
 import { findFreeNonce, inTurn, resolveSigner } from "../sending/signer.js";
 import type { Signer } from "../sending/signer.js";
 import { describeProblem, newestOf, sign } from "../sending/transaction.js";
-import { defaultConfirmations, parseOptions } from "./options.js";
+import type { Simulation } from "../simulation/types.js";
+import {
+  readCurrentRound,
+  readRoundAt,
+  requireSomethingToDo,
+} from "./current-round.js";
+import type { CurrentRound, RoundAtBlock } from "./current-round.js";
+import { followToEnd } from "./follow-to-end.js";
+import { revertedBefore } from "./next-run.js";
+import { parseOptions } from "./options.js";
 import type { ParsedOptions } from "./options.js";
 import { agree, propose } from "./propose.js";
 import type { Agreement } from "./propose.js";
-import { report } from "./report.js";
-import type { Ended } from "./report.js";
-import { toSettlement, untilStopped } from "./result.js";
-import type { Known, SettlementResult } from "./result.js";
-import {
-  observe,
-  readCurrent,
-  requireSomethingToDo,
-  roundChecker,
-} from "./state.js";
+import { Stop, toSettlement } from "./settlement-result.js";
+import type { SettlementResult } from "./settlement-result.js";
 import type { SettleAllOptions, Settlement } from "./types.js";
-
-/** As in Hardhat Ignition. */
-const DEFAULT_FEE_BUMPS = 4;
-/** Milliseconds to read the outcome, even if the timeout is over. */
-const LEAST_OUTCOME_MS = 10_000;
 
 /** @see HardhatVault.settleAll */
 export async function settleAll(
@@ -45,7 +43,7 @@ export async function settleAll(
     return await resume(vault, options);
   }
   if (options.assertOnly === true) {
-    return await assertSettled(vault, options);
+    return await requireSettled(vault, options);
   }
   const first = await settle(vault, options);
   return options.resumeFirst === true &&
@@ -59,73 +57,109 @@ async function settle(
   options: ParsedOptions,
 ): Promise<SettlementResult> {
   const { rpc, connection } = vault;
-  return await untilStopped(vault, async (known) => {
+  return await untilStopped(vault, async (progress) => {
     const { from } = options;
     const signer = await resolveSigner(rpc, connection.networkConfig, from);
     return await inTurn(
       rpc,
       signer.address,
-      async () => await settleBy(vault, signer, known, options),
+      async () => await settleAs(signer, vault, progress, options),
     );
   });
 }
 
-/**
- * A new settlement, by the steps of docs/how-a-settlement-works.md. Each may end it until the
- * journal is written; `resume` enters after that.
- */
-async function settleBy(
-  vault: VaultHost,
+/** The steps of a new settlement. Each may end it until the journal is written. */
+async function settleAs(
   signer: Signer,
-  known: Known,
+  vault: VaultHost,
+  progress: Progress,
   options: ParsedOptions,
 ): Promise<SettlementResult> {
-  const now = await readCurrent(vault);
-  const { chainId, contract, block, round } = now;
-  Object.assign(known, { chainId, block, round });
+  const now = await readCurrentRound(vault);
+  note(progress, now);
+  const { chainId, contract, round } = now;
   const journal = await Journal.of(vault, chainId, contract.address);
   await journal.refuseUnfinished();
   const route = await findRoute(vault, signer.address, "latest", {
     round,
-    mustHaveEnded: options.ifExpired === true,
+    mustHaveEnded: options.ifExpired,
     mustSettle: options.partial !== true,
     tokens: options.tokens ?? [],
   });
-  known.guard = route.guard?.address;
+  progress.guard = route.guard?.address;
   // Only now, so that a wrong key or guard fails every run of a keeper.
   await requireSomethingToDo(vault, now, options);
-  await heedRevert(vault, journal, round, options);
+  await heedRevert(vault, journal, now, options);
   const proposal = await propose(vault, { signer, route, now }, options);
-  known.preview = proposal.preflight.preview;
+  progress.preview = proposal.preflight.preview;
   const agreed = await agree(vault, proposal, options);
-  known.preview = agreed.preflight.preview;
+  progress.preview = agreed.preflight.preview;
   await journal.requireSameChainKind(vault);
-  const entry = await makeEntry(vault, agreed, options).catch(
-    async (error: unknown) => {
-      // The pending transaction may be the settlement of another process.
-      await journal.refuseUnfinished();
-      throw error;
-    },
-  );
-  // Refuses if another process began one before the user confirmed.
+  // Another process may have begun one before the user confirmed.
+  await journal.refuseUnfinished();
+  const entry = await signEntry(vault, agreed, options);
   await journal.begin(entry);
-  // An age is shown only of a block that is too old, and a person agreed to it.
-  const acceptsOldHead = agreed.preflight.headAge !== null;
-  const begun = { entry, known, acceptsOldHead };
-  return await follow(vault, journal, begun, options);
+  return await followToEnd(vault, journal, entry, options, progress.preview);
+}
+
+/** What a run knows by now, for the result of the step that ends it. */
+interface Progress {
+  chainId?: number;
+  block?: BlockInfo;
+  round?: VaultRound;
+  guard?: Address | undefined;
+  preview?: Simulation | null;
+  /** Of a transaction that an earlier run sent. */
+  hash?: Hex | undefined;
+}
+
+function note(
+  progress: Progress,
+  { chainId, block, round }: RoundAtBlock,
+): void {
+  Object.assign(progress, { chainId, block, round });
+}
+
+/**
+ * Takes the steps of a settlement until one of them ends it, by a {@link Stop} or by an error
+ * with `refuses` in errors.ts.
+ */
+async function untilStopped(
+  vault: VaultHost,
+  steps: (progress: Progress) => Promise<SettlementResult>,
+): Promise<SettlementResult> {
+  const progress: Progress = {};
+  try {
+    const result = await steps(progress);
+    return { ...result, block: result.block ?? progress.block };
+  } catch (error) {
+    if (!(error instanceof Stop) && !refusesSettlement(error)) {
+      throw error;
+    }
+    const why = error instanceof Stop ? error.why : refusedBy(error);
+    // A detail of VAULT_SETTLEMENT_UNFINISHED.
+    const { transaction } = why.error?.details ?? {};
+    const hash = isHexString(transaction, 32) ? transaction : progress.hash;
+    return {
+      settlement: toSettlement({ ...why, hash }, progress),
+      isFinal: true,
+      chainId: progress.chainId ?? (await vault.chainId()),
+      block: progress.block,
+      refusal: why.error,
+    };
+  }
 }
 
 /** Refuses if there is a round to settle; needs no account, and sends nothing. */
-async function assertSettled(
+async function requireSettled(
   vault: VaultHost,
   options: ParsedOptions,
 ): Promise<SettlementResult> {
-  return await untilStopped(vault, async (known) => {
-    const now = await readCurrent(vault);
-    const { chainId, block, round } = now;
-    Object.assign(known, { chainId, block, round });
+  return await untilStopped(vault, async (progress) => {
+    const now = await readCurrentRound(vault);
+    note(progress, now);
     await requireSomethingToDo(vault, now, options);
-    const details = { round: describeRound(round) };
+    const details = { round: describeRound(now.round) };
     throw vaultError("VAULT_SETTLEMENT_NEEDED", details);
   });
 }
@@ -135,17 +169,15 @@ async function assertSettled(
  * person is told; unattended it is refused.
  */
 async function heedRevert(
-  { networkName: network }: VaultHost,
+  vault: VaultHost,
   journal: Journal,
-  round: VaultRound,
+  { round }: CurrentRound,
   { confirm, retryReverted, emit }: ParsedOptions,
 ): Promise<void> {
-  const reverted = await journal.findReverted(round);
-  if (reverted === undefined) {
+  const error = await revertedBefore(vault, journal, round);
+  if (error === undefined) {
     return;
   }
-  const { hash, blockNumber: block } = reverted;
-  const error = vaultError("VAULT_REVERTED_BEFORE", { network, hash, block });
   if (confirm === undefined && retryReverted !== true) {
     throw error;
   }
@@ -153,7 +185,7 @@ async function heedRevert(
 }
 
 /** Signs the transaction, and makes what is written to the journal before it is sent. */
-async function makeEntry(
+async function signEntry(
   { rpc }: VaultHost,
   { signer, route, now, gas, price }: Agreement,
   { limits, ifExpired }: ParsedOptions,
@@ -174,7 +206,7 @@ async function makeEntry(
     round,
     transactions: [{ ...transaction, kind: "settlement", preparedAt }],
     ...(guard !== undefined && { guard }),
-    ...(ifExpired === true && { ifExpired }),
+    ...(ifExpired && { ifExpired }),
   };
 }
 
@@ -183,26 +215,28 @@ async function resume(
   vault: VaultHost,
   options: ParsedOptions,
 ): Promise<SettlementResult> {
-  return await untilStopped(vault, async (known) => {
-    const { chainId, contract, block } = await observe(vault, "latest");
-    Object.assign(known, { chainId, block });
+  return await untilStopped(vault, async (progress) => {
+    const { chainId, contract, block } = await readRoundAt(vault, "latest");
+    Object.assign(progress, { chainId, block });
     const journal = await Journal.of(vault, chainId, contract.address);
     const unfinished = await journal.read();
     if (unfinished === undefined) {
       const last = await journal.readFinished();
-      if (last !== undefined) {
-        const settlement = describeFinished(last);
-        return { settlement, isFinal: true, chainId, block };
+      if (last === undefined) {
+        throw vaultError("VAULT_NOTHING_TO_RESUME", {
+          vault: contract.address,
+          network: vault.networkName,
+          file: journal.isKept
+            ? journal.file
+            : "in process there is no journal",
+        });
       }
-      throw vaultError("VAULT_NOTHING_TO_RESUME", {
-        vault: contract.address,
-        network: vault.networkName,
-        file: journal.isKept ? journal.file : "in process there is no journal",
-      });
+      const settlement = describeFinished(last);
+      return { settlement, isFinal: true, chainId, block };
     }
     const entry = { ...unfinished, resumed: true } as const;
     const newest = newestOf(entry);
-    known.hash = newest.hash;
+    progress.hash = newest.hash;
     if (options.replacement !== undefined) {
       await requireReplaceable(vault, newest);
     }
@@ -215,33 +249,37 @@ async function resume(
     return await inTurn(
       vault.rpc,
       from,
-      async () => await follow(vault, journal, { entry, known }, options),
+      async () => await followToEnd(vault, journal, entry, options),
     );
   });
 }
 
-/** What an earlier run may have found of a transaction, and what is no success. */
-const FAILURES = ["not-settled", "reverted", "unconfirmed", "refused"] as const;
-
 /** Describes a settlement that an earlier run finished: a failure stays one. */
 function describeFinished({ round, mined, guard }: JournalEntry): Settlement {
+  const { status: ended, code = "" } = mined ?? {};
+  const failure = (["not-settled", "reverted", "unconfirmed"] as const).find(
+    (status) => status === ended,
+  );
+  const problem = isErrorCode(code) ? code : null;
   const end =
     mined === undefined
       ? "without a transaction that was mined"
       : `${mined.status} in block ${mined.blockNumber}`;
-  const { code = "" } = mined ?? {};
-  const problem = isErrorCode(code) ? code : null;
-  const status =
-    FAILURES.find((failure) => failure === mined?.status) ??
-    (problem === null ? "nothing-to-do" : "settled");
-  const reason = `The settlement of ${describeRound(round)} is finished: ${end}.`;
   return toSettlement(
-    { ...mined, status, code: problem, reason },
+    {
+      ...mined,
+      status: failure ?? (problem === null ? "nothing-to-do" : "settled"),
+      code: problem,
+      reason: `The settlement of ${describeRound(round)} is finished: ${end}.`,
+    },
     { round, guard },
   );
 }
 
-/** Finishes the settlement in the journal, and begins the next one. */
+/**
+ * Finishes the settlement in the journal, and begins the next one. The result is that of the
+ * last transaction: a next one that sends nothing hides neither a payment nor a failure.
+ */
 async function resumeAndSettle(
   vault: VaultHost,
   options: ParsedOptions,
@@ -251,129 +289,26 @@ async function resumeAndSettle(
     return resumed;
   }
   options.emit({ type: "resumed", settlement: resumed.settlement });
-  const notBegun = (problem: string): SettlementResult => {
-    const message = `the next settlement was not begun: ${problem}`;
-    options.emit({ type: "trouble", message });
-    return resumed;
-  };
-  // The settlement of the result is the one that was paid for, or that was sent last; a
-  // failure is not hidden by a next one that has nothing to do.
-  const { hash, blockNumber, status, code } = resumed.settlement;
-  const hasFailed = code !== null || status !== "nothing-to-do";
+  const { blockNumber, status } = resumed.settlement;
+  const counts = blockNumber !== null || status !== "nothing-to-do";
+  let problem: string;
   try {
     const next = await settle(vault, options);
-    const { status: nextStatus, reason } = next.settlement;
-    if (next.isSent === true) {
+    if (!counts || next.isSent === true) {
       return next;
     }
+    const { status: nextStatus, reason } = next.settlement;
     if (nextStatus === "nothing-to-do") {
-      return blockNumber !== null || hasFailed ? resumed : next;
+      return resumed;
     }
-    return blockNumber === null ? next : notBegun(reason ?? nextStatus);
+    problem = reason ?? nextStatus;
   } catch (error) {
-    if (hash === null) {
+    if (!counts) {
       throw error;
     }
-    // The result of a transaction that was sent is not lost by a later failure.
-    return notBegun(describeProblem(error));
+    problem = describeProblem(error);
   }
-}
-
-/** What was sent, or is to be, and what was known before. */
-interface Begun {
-  readonly entry: JournalEntry;
-  readonly known: Known;
-  /** True if a person agreed to settle on an old block. */
-  readonly acceptsOldHead?: boolean;
-}
-
-/**
- * Reads the round and sends the transaction of the journal, or looks for it after a resume,
- * and follows it until the end. Never throws: after a failure it may have left.
- *
- * Then it is reported. If nothing more can be found out, the journal is released: the next
- * settlement may begin. Else it stays, to be resumed.
- */
-async function follow(
-  vault: VaultHost,
-  journal: Journal,
-  { entry, known, acceptsOldHead = false }: Begun,
-  options: ParsedOptions,
-): Promise<SettlementResult> {
-  const { replacement, timeoutMs } = options;
-  const ifExpired = options.ifExpired === true || entry.ifExpired === true;
-  const { confirmations = defaultConfirmations(vault, journal.chainKind) } =
-    options;
-  const { timeBeforeBumpingFees, maxFeeBumps = DEFAULT_FEE_BUMPS } =
-    vault.settlementSettings;
-  const limit = new TimeLimit(timeoutMs);
-  const reader = vault.withOptions({ signal: limit.signal });
-  const job: Job = {
-    ...options,
-    rpc: reader.rpc.withRetries(noRetries),
-    transactions: entry.transactions,
-    isResumed: entry.resumed === true,
-    sentAfterBlock: entry.sentAfterBlock,
-    confirmations,
-    limit,
-    checkRound: roundChecker(
-      reader,
-      entry.round,
-      { ifExpired },
-      acceptsOldHead,
-    ),
-    record: async (all) =>
-      await journal.update({ ...entry, transactions: [...all] }),
-    replacing: {
-      requested: replacement,
-      // A person who resumes decides about the fee.
-      timeBeforeBumpingFees:
-        options.resume === true ? undefined : timeBeforeBumpingFees,
-      maxFeeBumps,
-      sign: async (newest, kind) =>
-        await signReplacement(vault, newest, kind, options),
-    },
-  };
-  const { preview = null } = known;
-  const following = new Following(job);
-  for (;;) {
-    const outcome = await following.toEnd();
-    const { transactions } = following;
-    const ended: Ended = {
-      entry: { ...entry, transactions: [...transactions] },
-      outcome,
-      preview,
-    };
-    const timeout = Math.max(limit.remaining, LEAST_OUTCOME_MS);
-    const result = await report(vault, ended, timeout);
-    if (result.isFinal) {
-      await release(journal, ended, result.settlement).catch(
-        (error: unknown) => {
-          const message = describeProblem(error);
-          options.emit({ type: "trouble", message });
-        },
-      );
-    }
-    // Mined, but its block or its effect cannot be read: a re-org may have moved it.
-    if (result.isFinal || outcome.kind !== "mined" || limit.isOver) {
-      return { ...result, block: result.block ?? known.block };
-    }
-  }
-}
-
-/** Writes the end to the journal, and lets the next settlement begin. */
-async function release(
-  journal: Journal,
-  { entry, outcome }: Pick<Ended, "entry" | "outcome">,
-  { status, code, blockNumber, hash }: Settlement,
-): Promise<void> {
-  if (outcome.kind === "stopped") {
-    await journal.abandon(entry);
-    return;
-  }
-  const mined =
-    blockNumber === null || hash === null
-      ? undefined
-      : { status, blockNumber, hash, ...(code !== null && { code }) };
-  await journal.finish({ ...entry, mined });
+  const message = `the next settlement was not begun: ${problem}`;
+  options.emit({ type: "trouble", message });
+  return resumed;
 }

@@ -67,14 +67,8 @@ export interface Settlement {
    * node lacks that state: the round at the newest block, if it is the same round.
    */
   readonly after: VaultRound | null;
-  /** Null with `resume`, or if no engine can simulate on the node. */
-  readonly preview: SettlementPreview | null;
-  /** The preview's `differences`; null without a preview. */
-  readonly differences: readonly PreviewDifference[] | null;
-}
-
-/** Simulation of a settlement before it was sent. */
-export interface SettlementPreview extends Simulation {
+  /** The simulation before it was sent. Null with `resume`, or if no engine can simulate on the node. */
+  readonly preview: Simulation | null;
   /**
    * Previewed changes that did not come, and token transfers that are not as previewed; a
    * receipt does not record native transfers. Null if nothing was mined or the differences
@@ -98,11 +92,6 @@ export interface SettlementPreflight {
   readonly chainId: number;
   /** Timestamp that the next block would have, Unix seconds. */
   readonly chainTime: number;
-  /**
-   * Age of the newest block in seconds, if it exceeds `maxHeadAge` on a live network: the
-   * node may be behind. Else null.
-   */
-  readonly headAge: number | null;
   readonly round: VaultRound;
   readonly contract: LocatedAddress;
   /** Address of the guard that the settlement goes through. */
@@ -122,8 +111,6 @@ export interface SettlementPreflight {
   readonly reason: string | null;
   /** Null if no engine can simulate on the node. */
   readonly preview: Simulation | null;
-  /** Whole sentences about the configuration. */
-  readonly warnings: readonly string[];
   /** By address. Text of the token contracts: escape it, and do not rely on it. */
   readonly tokens: ReadonlyMap<string, TokenDescription>;
 }

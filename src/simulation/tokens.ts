@@ -102,32 +102,6 @@ export function contractsNaming(
   return [...new Set(found)];
 }
 
-/**
- * Sums what an account has gained of each token, by `Transfer` events with any number of
- * indexed arguments. If one is indexed, nobody knows which: then the account counts as the
- * receiver of something.
- */
-export function gainsIn(
-  account: Address,
-  logs: unknown,
-): ReadonlyMap<Address, bigint> {
-  const gains = new Map<Address, bigint>();
-  const own = wordOf(account);
-  for (const { contract, isTransfer, indexed, words } of eventsIn(logs) ?? []) {
-    const [from, to, value = "0x0"] = words;
-    if (isTransfer && words.length === 3 && contract !== NATIVE) {
-      // The last argument of ERC-721, whose are all indexed, is an id.
-      const amount = indexed === 3 ? 1n : BigInt(value);
-      const gain =
-        indexed === 1
-          ? BigInt(words.includes(own))
-          : (to === own ? amount : 0n) - (from === own ? amount : 0n);
-      gains.set(contract, (gains.get(contract) ?? 0n) + gain);
-    }
-  }
-  return gains;
-}
-
 /** Wei that an account gains by these transfers, or loses. */
 export function gainOf(
   account: string,

@@ -7,7 +7,7 @@ import { expect } from "chai";
 import type { Address } from "../../src/protocol/index.js";
 import { toJsonValue } from "../../src/json.js";
 import type { JournalEntry } from "../../src/sending/journal.js";
-import type { SettlementResult } from "../../src/settlement/result.js";
+import type { SettlementResult } from "../../src/settlement/settlement-result.js";
 import type { SentTransaction } from "../../src/sending/transaction.js";
 import { settleAll } from "../../src/settlement/settle-all.js";
 import type {
@@ -113,7 +113,6 @@ export class Keeper implements AnyKeeper {
   public host(changes: NetworkChanges = {}): BareHost {
     const settings = {
       accounts: [keyOf(KEY)],
-      ...{ gas: "auto", gasPrice: "auto", gasMultiplier: 1 },
       ...changes,
       // Nobody is asked on a live chain without a limit.
       vault: { maxFeePerGasLimit: FEE_LIMIT, ...fieldsOf(changes.vault ?? {}) },

@@ -173,7 +173,11 @@ export class ScriptedNode extends ScriptedChain implements Eip1193Provider {
     readonly settings?: Readonly<Record<string, unknown>>;
     readonly projectRoot?: string;
   } = {}): BareHost {
-    const networkConfig = { type: "http", ...settings };
+    const networkConfig = {
+      type: "http",
+      ...{ gas: "auto", gasPrice: "auto", gasMultiplier: 1 },
+      ...settings,
+    };
     const hardhat = { networkConfig, projectRoot };
     return new BareHost(this, contracts, SETTLER, hardhat);
   }

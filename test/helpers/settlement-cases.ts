@@ -174,7 +174,7 @@ export function itSettlesAsEverywhere(keeperOf: () => AnyKeeper): void {
       }
       if (is === "settled") {
         expect(preview?.status ?? "settled").to.equal("settled");
-        expect(preview?.differences ?? []).to.deep.equal([]);
+        expect(settlement.differences ?? []).to.deep.equal([]);
       }
       if (shown !== undefined) {
         const reverts = settlement.hash === null && is.startsWith("reverted");

@@ -80,7 +80,7 @@ describe("rounds of the mocks", () => {
           ...{ from: mocks.addresses.vault, to: caller?.address },
         },
       ]);
-      const { before, after, preview } = await vault.settleAll({
+      const { before, after, differences } = await vault.settleAll({
         from: caller,
       });
       expect(before).to.include({ settledAmount: 1n, settled: false });
@@ -88,7 +88,7 @@ describe("rounds of the mocks", () => {
         ...{ settledPrice: before?.settledPrice, settledAmount: 3n },
         settled: true,
       });
-      expect(preview?.differences).to.deep.equal([]);
+      expect(differences).to.deep.equal([]);
     });
 
     it("is recorded by settlements(), with its caller, only if it succeeds", async () => {

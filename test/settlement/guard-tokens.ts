@@ -119,6 +119,28 @@ describe("the tokens that a vault pays through a guard", () => {
     expect(unnamed.stdout).to.include("VAULT_GUARD_KEEPS_TOKENS");
   });
 
+  it("status says that the next run would leave a reward in the guard, until it is named: VAULT_GUARD_KEEPS_TOKENS", async () => {
+    const { contracts, token, setReward } = await open();
+    await setReward(token);
+    const answer = async (vault: object): Promise<unknown> => {
+      const settings = { vault: { contracts, guard, ...vault } };
+      const hre = await hreOnLive(keeper.node.url, settings);
+      const typed = `status --json --from ${keeper.settler}`;
+      const { stdout } = await runTyped(hre, typed);
+      const { canBeSettled, code } = fieldsOf(
+        fieldsOf(JSON.parse(stdout))["status"],
+      );
+      return { canBeSettled, code };
+    };
+    expect(await answer({})).to.deep.equal({
+      ...{ canBeSettled: false, code: "VAULT_GUARD_KEEPS_TOKENS" },
+    });
+    const tokens = [await token.getAddress()];
+    expect(await answer({ tokens })).to.deep.equal({
+      ...{ canBeSettled: true, code: null },
+    });
+  });
+
   it("settleAll without a preview takes no event that only looks like a transfer for a token that stayed", async () => {
     const { setReward, deployToken, settle } = await open();
     const odd = await deployToken("OddToken", 2, false, true);

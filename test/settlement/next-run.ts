@@ -1,11 +1,10 @@
 import { expect } from "chai";
-import { Interface, ZeroAddress } from "ethers";
+import { ZeroAddress, toQuantity } from "ethers";
 
 import { noCode } from "../../src/client/codec.js";
 import { failedReading } from "../../src/client/failed-reading.js";
 import { vaultError } from "../../src/errors.js";
 import type { VaultErrorCode } from "../../src/errors.js";
-import { RoundGuardArtifact } from "../../src/guard/artifact.js";
 import { parseGuarded } from "../../src/guard/round-guard.js";
 import {
   describeUnfinished,
@@ -74,6 +73,8 @@ describe("the account that a settlement is tried as", () => {
 describe("would the next unattended run settle, and if not, why?", () => {
   const settler = { address: SETTLER, isKnown: true };
   const block = { number: 5, timestamp: 1_700_000_005 };
+  const hostOf = (chain: ScriptedNode, vault: object = {}) =>
+    chain.host({ settings: { vault } });
   const known = { round: OPEN_ROUND, volume: 1n, block, at: 5, open: null };
   const located = { address: GUARD, source: "a test" };
   const absent = failedReading(noCode("vault", located, "scripted"));
@@ -89,17 +90,10 @@ describe("would the next unattended run settle, and if not, why?", () => {
   };
   /** The vault of another factory: the call leaves the round open. */
   const elsewhere = (chain: ScriptedNode): void => {
-    const { abi } = RoundGuardArtifact;
-    chain.on("eth_call", async ([call, , overrides], answer) => {
-      const data = String(fieldsOf(call)["data"]);
-      if (overrides === undefined || parseGuarded(GUARD, data) === undefined) {
-        return await answer();
-      }
-      const words = new Interface(abi).encodeErrorResult("RoundNotSettled");
-      throw Object.assign(new Error("execution reverted"), {
-        ...{ code: 3, data: words },
-      });
-    });
+    chain.effect = (round) => round;
+  };
+  const poor = (chain: ScriptedNode): void => {
+    chain.on("eth_maxPriorityFeePerGas", () => toQuantity(10n ** 14n));
   };
   const pending = (chain: ScriptedNode): void => {
     chain.on("eth_getTransactionCount", ([, at]) =>
@@ -166,6 +160,11 @@ describe("would the next unattended run settle, and if not, why?", () => {
         given: refused,
         state: { open: { hash: HASH, nonce: 0, since: NOW } },
       },
+    "no: the account cannot pay": {
+      given: poor,
+      is: false,
+      code: "VAULT_INSUFFICIENT_FUNDS",
+    },
     "no: gas costs more than the limit": {
       settings: { maxFeePerGasLimit: 1n },
       is: false,
@@ -194,7 +193,7 @@ describe("would the next unattended run settle, and if not, why?", () => {
       const { state, settings = {}, is = true, code = null, says } = row;
       const chain = new ScriptedNode();
       row.given?.(chain);
-      const host = chain.host({ settings: { vault: settings } });
+      const host = hostOf(chain, settings);
       const found = await findNextRun(host, settler, { ...known, ...state });
       expect(found).to.include({
         canBeSettled: is,
@@ -209,36 +208,42 @@ describe("would the next unattended run settle, and if not, why?", () => {
     const chain = new ScriptedNode();
     refused(chain);
     const zero = { address: ZeroAddress, isKnown: false };
-    const found = await findNextRun(chain.host(), zero, known);
+    const found = await findNextRun(hostOf(chain), zero, known);
     const { canBeSettled, reason } = found;
     expect(canBeSettled).to.equal(null);
     expect(reason).to.match(/^the zero address is refused: not yet\. /u);
   });
 
-  it("calls at the block of the readings, with all gas of a block, and then by a guard's code at the caller's own address", async () => {
+  it("is tried at the block of the readings, and of a past one no price is asked", async () => {
     const chain = new ScriptedNode();
     chain.mine();
-    await findNextRun(chain.host(), settler, { ...known, open: undefined });
-    const [first, second, ...more] = chain.asked.filter(
-      ({ method }) => method === "eth_call",
+    await findNextRun(hostOf(chain), settler, { ...known, open: undefined });
+    const tries = chain.asked.filter(({ params }) =>
+      JSON.stringify(params).includes(SETTLE),
     );
-    const gas = "0x1c9c380";
-    expect(first?.params).to.deep.equal([
-      { from: SETTLER, to: VAULT, data: SETTLE, gas },
-      "0x5",
-    ]);
-    expect(second?.params[0]).to.include({ from: SETTLER, to: SETTLER, gas });
-    expect(second?.params.slice(1)).to.deep.equal([
-      "0x5",
-      { [SETTLER]: { code: RoundGuardArtifact.deployedBytecode } },
-    ]);
-    expect(more).to.deep.equal([]);
+    expect(
+      tries.map((request) => [request.method, chain.blockOf(request)]),
+    ).to.deep.equal([["eth_simulateV1", 5]]);
+    expect(chain.count("eth_maxPriorityFeePerGas")).to.equal(0);
   });
 
-  it("asks the guard that is there at the block of the readings for their round", async () => {
+  it("is called, with all gas of a block, if the node cannot simulate", async () => {
     const chain = new ScriptedNode();
-    chain.on("eth_getCode", ([, at]) => (at === "0x5" ? guardCode() : "0x"));
-    const host = chain.host();
+    chain.mine();
+    chain.overrides = false;
+    await findNextRun(hostOf(chain), settler, { ...known, open: undefined });
+    const calls = chain.asked.filter(({ method }) => method === "eth_call");
+    const call = { from: SETTLER, to: VAULT, data: SETTLE, gas: "0x1c9c380" };
+    expect(calls.at(-1)?.params).to.deep.equal([call, "0x5"]);
+  });
+
+  it("is called through the guard that is there at the block of the readings, for their round", async () => {
+    const chain = new ScriptedNode();
+    chain.overrides = false;
+    chain.on("eth_getCode", async ([address, at], answer) =>
+      address !== GUARD ? await answer() : at === "0x5" ? guardCode() : "0x",
+    );
+    const host = hostOf(chain);
     host.guard = GUARD;
     const round = nextRound(OPEN_ROUND);
     await findNextRun(host, settler, { ...known, round });

@@ -31,7 +31,6 @@ describe("options of settleAll", () => {
     ["bump", { bump: true }],
     ["cancel", { cancel: true }],
     ["bump", { ...resume, bump: true, cancel: true }],
-    ["maxFeePerGas", { maxFeePerGas: 101n }],
   ];
   for (const [where, options] of invalid) {
     it(`settleAll refuses ${where} of ${Object.keys(options).join()}, and asks the node nothing: VAULT_INVALID_ARGUMENT`, async () => {
@@ -79,11 +78,11 @@ describe("options of settleAll", () => {
     });
   }
 
-  it("maxFeePerGas may equal the limit of the configuration, and keeps that of the tip", () => {
+  it("maxFeePerGas lowers the limit of the configuration, and keeps that of the tip", () => {
     const vault = { maxFeePerGasLimit: 9n, maxPriorityFeePerGasLimit: 2n };
-    const limits = parseFeeLimits(keeper.host({ vault }), { maxFeePerGas: 9n });
+    const limits = parseFeeLimits(keeper.host({ vault }), 8n);
     expect(limits).to.deep.equal({
-      maxFeePerGas: { wei: 9n, setting: "maxFeePerGas" },
+      maxFeePerGas: { wei: 8n, setting: "maxFeePerGas" },
       maxPriorityFeePerGas: {
         ...{
           wei: 2n,

@@ -108,10 +108,10 @@ describe("settleAll", () => {
       // The vault at the newest block, the kind of chain, and its genesis block.
       ...["eth_call", "hardhat_metadata", "anvil_nodeInfo"],
       "eth_getBlockByNumber",
-      // The price, the preview, and whether data has a fee of its own.
-      ...["eth_maxPriorityFeePerGas", "eth_simulateV1", "eth_getCode"],
-      // Symbol and decimals of the token that moves.
-      ...["eth_call", "eth_call"],
+      // The price, the preview, and symbol and decimals of the token that moves.
+      ...["eth_maxPriorityFeePerGas", "eth_simulateV1", "eth_call", "eth_call"],
+      // Whether data has a fee of its own.
+      "eth_getCode",
       // Whether it is still that kind of chain, and the account's nonce.
       ...["hardhat_metadata", "anvil_nodeInfo"],
       ...["eth_getTransactionCount", "eth_getTransactionCount"],

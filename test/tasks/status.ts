@@ -94,6 +94,7 @@ describe("vault status", () => {
     readonly [NetworkSettings, string, boolean | null, string]
   >) {
     it(`status ${options} finds that ${canBeSettledBy} can settle: ${canBeSettled}`, async () => {
+      keeper.chain.overrides = false;
       keeper.chain.on("eth_call", async ([call], answer) => {
         const { data, from } = fieldsOf(call);
         if (data === SETTLE && from !== SETTLER) {

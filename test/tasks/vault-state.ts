@@ -39,6 +39,7 @@ describe("the state of a vault", () => {
       networkConfig: {
         type: "http",
         from: SETTLER,
+        ...{ gas: "auto", gasPrice: "auto", gasMultiplier: 1 },
         vault: { maxHeadAge: 1e12 },
       },
       projectRoot: import.meta.dirname,

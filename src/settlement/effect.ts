@@ -1,4 +1,4 @@
-// What became of a settlement, and of the round it was meant for.
+// What a settlement did: to the round it was meant for, beside its preview, and in its guard.
 
 import { ZeroAddress } from "ethers";
 
@@ -19,13 +19,8 @@ import type { VaultHost } from "../host.js";
 import type { Address, VaultRound } from "../protocol/index.js";
 import { describeRound, isSameRound } from "../protocol/round.js";
 import { getBalance } from "../rpc/accounts.js";
-import type { BlockId, BlockInfo, PinnedBlock } from "../rpc/blocks.js";
-import {
-  getBlock,
-  isReorganised,
-  readOnBranch,
-  requireSameBranch,
-} from "../rpc/blocks.js";
+import { getBlock, readOnBranch, requireSameBranch } from "../rpc/blocks.js";
+import type { BlockId, BlockInfo } from "../rpc/blocks.js";
 import { callContract, tryCall } from "../rpc/calls.js";
 import { getReceipt } from "../rpc/transactions.js";
 import type { Receipt } from "../rpc/transactions.js";
@@ -33,12 +28,17 @@ import type { Outcome } from "../sending/job.js";
 import type { JournalEntry } from "../sending/journal.js";
 import type { Mined } from "../sending/look.js";
 import { newestOf } from "../sending/transaction.js";
-import { gainsIn } from "../simulation/tokens.js";
-import type { Simulation } from "../simulation/types.js";
-import { balanceCall, balanceIn } from "../simulation/watch-list.js";
-import { findDifferences } from "./differences.js";
-import { toSettlement } from "./result.js";
-import type { KnownValues, SettlementResult } from "./result.js";
+import { NATIVE, contractsNaming, transfersIn } from "../simulation/tokens.js";
+import type { Simulation, Transfer } from "../simulation/types.js";
+import {
+  balanceCall,
+  balanceIn,
+  readingsIn,
+  valueIn,
+} from "../simulation/watch-list.js";
+import { toSettlement } from "./settlement-result.js";
+import type { EndValues, SettlementResult } from "./settlement-result.js";
+import type { PreviewDifference } from "./types.js";
 
 /** A settlement that was followed to its end. */
 export interface Ended {
@@ -48,21 +48,20 @@ export interface Ended {
 }
 
 /** What is known of an end, and whether a later look can find more. */
-type Found = KnownValues &
+type Found = EndValues &
   Omit<SettlementResult, "chainId" | "isSent" | "settlement">;
 
 /**
  * Describes the end of a settlement. Never throws: what cannot be described is left to resume.
  *
- * @param timeout Milliseconds to read the round in.
+ * @param timeout Milliseconds to read its effect in.
  */
-export async function report(
+export async function describeEnd(
   vault: VaultHost,
   ended: Ended,
   timeout: number,
 ): Promise<SettlementResult> {
-  const { entry, outcome } = ended;
-  const isSent = outcome.kind !== "stopped";
+  const { entry, outcome, preview } = ended;
   const describe = async (): Promise<Found> =>
     outcome.kind === "mined"
       ? await describeMined(vault.withOptions({ timeout }), ended, outcome)
@@ -80,13 +79,14 @@ export async function report(
       isFinal: false,
     }),
   );
+  const isSent = outcome.kind !== "stopped";
   // A wallet may have changed the hash.
   const hashes = [...entry.transactions, found].flatMap(
     ({ hash }) => hash ?? [],
   );
   const settlement = toSettlement(
     { ...found, hashes: isSent ? [...new Set(hashes)] : [] },
-    { ...entry, ...ended },
+    { ...entry, preview },
   );
   const [{ chainId }] = entry.transactions;
   return { settlement, chainId, block, isFinal, isSent, refusal };
@@ -99,26 +99,28 @@ async function describeMined(
 ): Promise<Found> {
   const { receipt, transaction, hash } = mined;
   const { blockNumber } = receipt;
-  if (transaction.kind === "cancellation") {
-    const { from, nonce } = transaction;
+  // Only the deployment of a guard goes nowhere.
+  const { kind, from, nonce, to = ZeroAddress, data } = transaction;
+  if (kind === "cancellation") {
     const reason = `The cancellation of ${from} used nonce ${nonce} in block ${blockNumber}, so the settlement can never be mined.`;
     return { ...receipt, status: "cancelled", reason, isFinal: true };
   }
   // The receipt proves that a node behind this provider has that block.
   vault.rpc.node.noteBlock(blockNumber);
-  const { round } = entry;
-  const around = await readAround(vault, round, receipt, preview !== null);
+  const { round, guard } = entry;
+  const around = await readAround(vault, round, receipt);
   const { after, block, readings } = around;
   if (after === undefined && (await isGone(vault, receipt))) {
     // A node may promise a block that never comes.
     const reason = `The node showed it in block ${blockNumber}, but has neither that block nor the receipt any more: it may still be mined.`;
     return { status: "unconfirmed", hash, reason, isFinal: false };
   }
-  const route = routeOf(entry, transaction);
+  const guarded = guard === undefined ? undefined : parseGuarded(guard, data);
+  const route = { from, vault: to, ...guarded };
   const effect =
     receipt.succeeded === false
       ? await whyReverted(vault, round, route, mined, after)
-      : describeEffect(round, route, blockNumber, around);
+      : effectOn(round, route, blockNumber, around);
   const stays = await whatStays(vault, route, receipt);
   return {
     ...receipt,
@@ -135,16 +137,6 @@ async function describeMined(
         ? null
         : findDifferences(preview, receipt, readings),
   };
-}
-
-/** The way of a transaction in the journal. */
-function routeOf(
-  { guard }: JournalEntry,
-  // Only the deployment of a guard goes nowhere.
-  { from, to = ZeroAddress, data }: Mined["transaction"],
-): SettlementRoute {
-  const guarded = guard === undefined ? undefined : parseGuarded(guard, data);
-  return { from, vault: to, ...guarded };
 }
 
 /** True if the node has no receipt any more, or one of another block. */
@@ -166,57 +158,44 @@ interface Around {
   readonly after?: VaultRound | undefined;
   readonly block?: BlockInfo;
   /** All readings of that block. */
-  readonly readings?: VaultSnapshot | undefined;
+  readonly readings?: VaultSnapshot;
   /** True if the node lacks that state, and shows another round by now. */
   readonly isPast?: boolean;
 }
 
 /**
- * Reads the vault at the hash of the receipt's block, and at that of its parent. If the node
- * keeps no such state: the round at the newest block of the same branch, if it is the same.
- *
- * @param wantsReadings True if there is a preview to compare them with.
+ * Reads the vault at the hash of the receipt's block, and the round at that of its parent. If
+ * the node keeps no such state: the round at the newest block of the same branch, if it is
+ * the same.
  */
 async function readAround(
   vault: VaultHost,
   intended: VaultRound,
   { blockNumber: number, blockHash: hash }: Receipt,
-  wantsReadings: boolean,
 ): Promise<Around> {
   const pin = { number, hash };
-  const unlessGone = fallbackTo(undefined, (error) => !isReorganised(error));
-  const roundAt = async (at: PinnedBlock): Promise<VaultRound | undefined> =>
-    await vault
-      .pinnedTo(at)
-      .getLatestRoundInfo({ blockTag: at.number })
-      .catch(unlessGone);
   const read = async (): Promise<Around> => {
     const block = await getBlock(vault.rpc, pin);
-    const { timestamp, parentHash } = block;
-    const parent = { number: number - 1, hash: parentHash };
-    const found = await readOnBranch(vault.rpc, pin, async () => {
-      const snapshot = async () =>
-        await vault.pinnedTo(block).snapshot({ blockTag: number });
-      const readings = wantsReadings
-        ? await snapshot().catch(unlessGone)
-        : undefined;
-      const round = isFailedReading(readings?.round)
-        ? undefined
-        : readings?.round;
-      const before = await roundAt(parent);
-      return { before, readings, after: round ?? (await roundAt(block)) };
-    });
-    if (found.after !== undefined) {
-      return { ...found, block: { number, timestamp } };
+    const parent = { number: number - 1, hash: block.parentHash };
+    const [readings, before] = await readOnBranch(vault.rpc, pin, async () => [
+      await vault.pinnedTo(block).snapshot({ blockTag: number }),
+      await vault
+        .pinnedTo(parent)
+        .getLatestRoundInfo({ blockTag: parent.number })
+        .catch(fallbackTo(undefined)),
+    ]);
+    const { round } = readings;
+    if (!isFailedReading(round)) {
+      const { timestamp } = block;
+      return { before, after: round, readings, block: { number, timestamp } };
     }
     const newest = await vault.block();
     const after = await vault.getLatestRoundInfo();
     await requireSameBranch(vault.rpc, pin);
-    return newest.number < number
-      ? {}
-      : isSameRound(after, intended)
-        ? { before: found.before, after }
-        : { isPast: true };
+    if (newest.number < number) {
+      return {};
+    }
+    return isSameRound(after, intended) ? { before, after } : { isPast: true };
   };
   // The node has another branch, or no answer.
   return await read().catch(fallbackTo<Around>({}));
@@ -234,17 +213,19 @@ const NO_STATE =
  * is settled by it, or made way for the next one; or it was settled before; or the transaction
  * may have settled another round.
  */
-function describeEffect(
+function effectOn(
   intended: VaultRound,
   { guard }: SettlementRoute,
   block: number,
   { before, after, isPast = false }: Around,
 ): Pick<Found, "isFinal" | "reason" | "status"> {
-  const settled = { status: "settled", isFinal: true } as const;
-  const notKnown = (what: string, isFinal: boolean) => {
-    const reason = `It was mined in block ${block}, but ${what}`;
-    return { status: "unconfirmed", reason, isFinal } as const;
-  };
+  const end = (status: Found["status"], reason?: string, isFinal = true) => ({
+    status,
+    reason,
+    isFinal,
+  });
+  const notKnown = (what: string, isFinal: boolean) =>
+    end("unconfirmed", `It was mined in block ${block}, but ${what}`, isFinal);
   if (after === undefined) {
     return notKnown(isPast ? NO_STATE : UNREAD, isPast);
   }
@@ -254,22 +235,26 @@ function describeEffect(
     before === undefined ? undefined : fateOf(intended, before) === "open";
   if (guard?.mustSettle === true) {
     return isSettled && wasOpen !== false
-      ? settled
+      ? end("settled")
       : notKnown(CONTRADICTED, false);
   }
   const round = describeRound(intended);
   const latest = `${describeRound(after)}, settled: ${after.settled ? "yes" : "no"}`;
   if (!isSettled) {
-    const reason = `It was mined in block ${block} without a revert, but ${round} is not settled by it. The latest in that block is ${latest}.`;
-    return { status: "not-settled", reason, isFinal: true };
+    return end(
+      "not-settled",
+      `It was mined in block ${block} without a revert, but ${round} is not settled by it. The latest in that block is ${latest}.`,
+    );
   }
   if (wasOpen === true) {
-    return settled;
+    return end("settled");
   }
   if (before === undefined) {
-    const reason = `The round is settled at the end of block ${block}, but the node no longer has the state of the block before: whose settlement it is is not known.`;
     return fate === "settled"
-      ? { ...settled, reason }
+      ? end(
+          "settled",
+          `The round is settled at the end of block ${block}, but the node no longer has the state of the block before: whose settlement it is is not known.`,
+        )
       : notKnown(NO_STATE, true);
   }
   const isUnchanged =
@@ -277,51 +262,40 @@ function describeEffect(
     before.settled === after.settled &&
     before.settledAmount === after.settledAmount;
   return fate === "settled" || isUnchanged
-    ? {
-        status: "nothing-to-do",
-        reason: `The round was settled by somebody else before block ${block}, in which this transaction was mined. It settled nothing.`,
-        isFinal: true,
-      }
-    : {
-        status: "not-settled",
-        reason: `MISMATCH: it was meant for ${round}, but in block ${block} the vault is in another one, ${latest}. Look at that block: the round may have changed just before this transaction, which then settled the other one.`,
-        isFinal: true,
-      };
+    ? end(
+        "nothing-to-do",
+        `The round was settled by somebody else before block ${block}, in which this transaction was mined. It settled nothing.`,
+      )
+    : end(
+        "not-settled",
+        `MISMATCH: it was meant for ${round}, but in block ${block} the vault is in another one, ${latest}. Look at that block: the round may have changed just before this transaction, which then settled the other one.`,
+      );
 }
 
-/**
- * A receipt has no revert reason, so the call is simulated at its block. If it used up its
- * gas, it gets all of the block's: a contract that has another reason has it still.
- */
+/** A receipt has no revert reason, so the call is simulated at its block, with its gas. */
 async function whyReverted(
   vault: VaultHost,
   intended: VaultRound,
   route: SettlementRoute,
   { transaction, receipt }: Mined,
   after: VaultRound | undefined,
-): Promise<KnownValues> {
+): Promise<EndValues> {
+  const { rpc, networkName } = vault;
   const { gas } = transaction;
   const { blockNumber, gasUsed } = receipt;
   const status = "reverted";
-  const isUsedUp = usesAllGas({ gasUsed, gasGiven: gas });
-  const ask = async () => {
-    const most = isUsedUp
-      ? (await getBlock(vault.rpc, blockNumber)).gasLimit
-      : gas;
-    const call = settlementCall(route);
-    return { reverted: await tryCall(vault.rpc, call, blockNumber, most) };
-  };
+  const call = settlementCall(route);
   // The outcome is known even without a reason.
-  const asked = await ask().catch(fallbackTo(undefined));
-  const reverted = asked?.reverted;
-  const inner =
-    reverted === undefined ? reverted : innerReason(reverted, route);
-  if (isUsedUp && (inner === undefined || inner.kind === "none")) {
+  const reverted = await tryCall(rpc, call, blockNumber, gas).catch(
+    fallbackTo(undefined),
+  );
+  const hasReason =
+    reverted !== undefined && innerReason(reverted, route).kind !== "none";
+  if (!hasReason && usesAllGas({ gasUsed, gasGiven: gas })) {
     const remedy =
       "Give it more (gas, or gasMultiplier, of the network's configuration).";
-    const isCertain = asked !== undefined;
-    const limit = { gas, limit: "it was given", remedy };
-    return { status, ...outOfGas(vault.networkName, isCertain, limit) };
+    const given = { gas, limit: "it was given", remedy };
+    return { status, ...outOfGas(networkName, false, given) };
   }
   if (reverted === undefined) {
     const reason = "the reason could not be found out";
@@ -350,44 +324,46 @@ function withoutSent(text: string): string {
 }
 
 /**
- * What stays in the guard: tokens, by the events of the transaction, and native currency that
- * the code of its account sent back. An event alone moves nothing, so the balances are read.
+ * What stays in the guard: tokens whose events name it, and native currency that the code of
+ * the account sent back. An event alone moves nothing, so the balances are compared.
  */
 async function whatStays(
   vault: VaultHost,
   { from, guard }: SettlementRoute,
   { succeeded, logs, blockNumber: number, blockHash: hash }: Receipt,
-): Promise<Required<Pick<KnownValues, "code" | "reason">> | undefined> {
+): Promise<Required<Pick<EndValues, "code" | "reason">> | undefined> {
   if (guard === undefined || succeeded === false) {
     return undefined;
   }
   const { rpc } = vault;
   const { address, tokens } = guard;
   const riseOf = async (
-    read: (block: BlockId) => Promise<bigint>,
-    ifNotKnown: bigint,
-  ): Promise<bigint> =>
-    await Promise.all([read({ number, hash }), read(number - 1)]).then(
-      ([after, before]) => after - before,
-      fallbackTo(ifNotKnown),
-    );
+    read: (block: BlockId) => Promise<bigint | string>,
+  ): Promise<bigint> => {
+    const [after, before] = [
+      await read({ number, hash }),
+      await read(number - 1),
+    ];
+    return typeof after === "bigint" && typeof before === "bigint"
+      ? after - before
+      : 0n;
+  };
   const kept: Address[] = [];
-  for (const [token, gain] of gainsIn(address, logs)) {
+  for (const token of contractsNaming(address, logs)) {
     const { target: to, data } = balanceCall(token, address);
-    const read = async (block: BlockId): Promise<bigint> => {
-      const call = { from: address, to, data };
-      const balance = balanceIn(await callContract(rpc, call, block));
-      return typeof balance === "bigint" ? balance : 0n;
-    };
-    const mayStay = gain > 0n && !tokens.includes(token);
-    if (mayStay && (await riseOf(read, gain)) > 0n) {
+    const call = { from: address, to, data };
+    const rise = await riseOf(async (block) =>
+      balanceIn(await callContract(rpc, call, block)),
+    )
+      // Without the state, the event is all that is known.
+      .catch(fallbackTo(1n));
+    if (rise > 0n && token !== address && !tokens.includes(token)) {
       kept.push(token);
     }
   }
   const money = await riseOf(
     async (block) => await getBalance(rpc, address, block),
-    0n,
-  );
+  ).catch(fallbackTo(0n));
   const { code, fix } = keepsTokens(vault, guard, kept);
   const reasons = [
     kept.length > 0 &&
@@ -396,4 +372,62 @@ async function whatStays(
       `The guard ${address} has ${money} wei more than before: the code of ${from} sends native currency back. The next settlement through it by an account without code takes it.`,
   ].filter((reason) => reason !== false);
   return reasons.length === 0 ? undefined : { code, reason: reasons.join(" ") };
+}
+
+/**
+ * Finds the previewed changes that did not come, and the token transfers that are not as
+ * previewed. Effects of other transactions in the block count, too.
+ *
+ * @param after The readings in the block of the transaction.
+ * @returns Null if the transaction reverted, or no change differs and the transfers are not
+ * known.
+ */
+export function findDifferences(
+  { changes, transfers }: Pick<Simulation, "changes" | "transfers">,
+  { succeeded, logs }: Receipt,
+  after: VaultSnapshot,
+): readonly PreviewDifference[] | null {
+  if (succeeded === false) {
+    return null;
+  }
+  const readings = readingsIn(after);
+  const values = changes.map(({ reading, field, after: previewed }) => ({
+    reading,
+    field,
+    previewed,
+    happened: valueIn(readings.get(reading), field),
+  }));
+  const happened = transfersIn(logs);
+  const areKnown = happened !== undefined && transfers !== null;
+  const sums = areKnown ? compareSums(transfers, happened) : [];
+  const differences = [...values, ...sums].filter(
+    (one) => one.previewed !== one.happened,
+  );
+  return differences.length > 0 || areKnown ? differences : null;
+}
+
+/** Compares the sums of each token between two accounts. */
+function compareSums(
+  previewed: readonly Transfer[],
+  happened: readonly Transfer[],
+): readonly PreviewDifference[] {
+  const [expected, actual] = [sumsOf(previewed), sumsOf(happened)];
+  return [...new Set([...expected.keys(), ...actual.keys()])].map((field) => ({
+    reading: "transfers",
+    field,
+    previewed: expected.get(field) ?? 0n,
+    happened: actual.get(field) ?? 0n,
+  }));
+}
+
+function sumsOf(transfers: readonly Transfer[]): ReadonlyMap<string, bigint> {
+  const sums = new Map<string, bigint>();
+  for (const { token, from, to, amount } of transfers) {
+    // A receipt does not record native transfers.
+    if (token !== NATIVE) {
+      const field = `${token} from ${from} to ${to}`;
+      sums.set(field, (sums.get(field) ?? 0n) + amount);
+    }
+  }
+  return sums;
 }

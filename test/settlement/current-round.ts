@@ -2,12 +2,12 @@ import { mkdirSync, rmSync } from "node:fs";
 
 import { expect } from "chai";
 
+import type { Stopped } from "../../src/guard/outcome.js";
 import {
   endTime,
+  requireFreshHead,
   roundChecker,
-  staleHead,
-} from "../../src/settlement/state.js";
-import type { Stopped } from "../../src/guard/outcome.js";
+} from "../../src/settlement/current-round.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { speedUpTime, useWallClock } from "../helpers/deadlines.js";
 import { itSettles, useKeeper } from "../helpers/keeper.js";
@@ -21,7 +21,7 @@ import { ScriptedNode } from "../helpers/scripted-node.js";
 /** Time of the newest block of the scripted node, which is no development node. */
 const NEWEST = 1_700_000_005;
 
-describe("roundChecker()", () => {
+describe("the last look at the round before a transaction leaves", () => {
   const keeper = useKeeper();
   speedUpTime();
   const clock = useWallClock();
@@ -31,20 +31,13 @@ describe("roundChecker()", () => {
 
   const check = async ({
     ifExpired = false,
-    acceptsOldHead = false,
     at,
   }: {
     readonly ifExpired?: boolean;
-    readonly acceptsOldHead?: boolean;
     readonly at?: number;
   } = {}): Promise<Stopped | undefined> => {
     const host = keeper.host({ vault: { maxHeadAge: 300 } });
-    return await roundChecker(
-      host,
-      OPEN_ROUND,
-      { ifExpired },
-      acceptsOldHead,
-    )(at);
+    return await roundChecker(host, { intended: OPEN_ROUND, ifExpired })(at);
   };
   const mine = (change: typeof settledRound) => (): void => {
     keeper.chain.mine(change);
@@ -54,19 +47,10 @@ describe("roundChecker()", () => {
   };
 
   for (const [title, given, options, is] of [
-    ["has one to a settled round", mine(settledRound), {}, "nothing-to-do"],
-    ["has one to the next round", mine(nextRound), {}, "refused"],
+    ["finds a settled round", mine(settledRound), {}, "nothing-to-do"],
+    ["finds the next round", mine(nextRound), {}, "refused"],
     [
-      "has one to a settled round, also if the newest block is old",
-      () => {
-        mine(settledRound)();
-        grow(999)();
-      },
-      {},
-      "nothing-to-do",
-    ],
-    [
-      "has one at an old block that is named, of before the round's end",
+      "finds the round before its end at an old block that is named",
       () => {
         keeper.chain.rounds = keeper.chain.rounds.map((round) => ({
           ...round,
@@ -79,20 +63,14 @@ describe("roundChecker()", () => {
       "nothing-to-do",
     ],
     [
-      "has one before the round's end",
+      "finds the round before its end",
       grow(1),
       { ifExpired: true },
       "nothing-to-do",
     ],
-    ["has none at the limit of the age", grow(300), {}, undefined],
+    ["finds no obstacle at the limit of the age", grow(300), {}, undefined],
     [
-      "has none on an old block that a person agreed to",
-      grow(301),
-      { acceptsOldHead: true },
-      undefined,
-    ],
-    [
-      "has none at an old block that is named, of before the settlement",
+      "finds none at an old block that is named, of before the settlement",
       () => {
         mine(settledRound)();
         grow(301)();
@@ -107,27 +85,33 @@ describe("roundChecker()", () => {
     });
   }
 
-  it("throws VAULT_STALE_HEAD if the newest block is too old", async () => {
-    grow(301)();
-    const { message } = await expectVaultError(check(), "VAULT_STALE_HEAD");
-    expect(message).to.include("301 s old (block 5)");
-  });
+  for (const [what, change] of [
+    ["an open", (round: typeof OPEN_ROUND) => round],
+    ["a settled", settledRound],
+  ] as const) {
+    it(`trusts no node that is behind, and has ${what} round: VAULT_STALE_HEAD`, async () => {
+      mine(change)();
+      grow(302)();
+      const { message } = await expectVaultError(check(), "VAULT_STALE_HEAD");
+      expect(message).to.include("301 s old (block 6)");
+    });
+  }
 
-  it("throws VAULT_RPC_TIMEOUT after five seconds without an answer", async () => {
+  it("ends after five seconds without an answer: VAULT_RPC_TIMEOUT", async () => {
     keeper.chain.on("eth_call", async () => await new Promise(() => undefined));
     const begun = performance.now();
     await expectVaultError(check(), "VAULT_RPC_TIMEOUT");
     expect(Math.round(performance.now() - begun)).to.be.within(5_000, 5_500);
   });
 
-  for (const [age, limit, network, is] of [
-    [300, undefined, "http", undefined],
-    [301, undefined, "http", 301],
-    [999, false, "http", undefined],
-    [999, undefined, "edr-simulated", undefined],
-    [999, undefined, "development node", undefined],
+  for (const [age, limit, network, isRefused] of [
+    [300, undefined, "http", false],
+    [301, undefined, "http", true],
+    [999, false, "http", false],
+    [999, undefined, "edr-simulated", false],
+    [999, undefined, "development node", false],
   ] as const) {
-    it(`staleHead() has the age ${String(is)} for an age of ${age} s and a maxHeadAge of ${String(limit)}: ${network}`, async () => {
+    it(`${isRefused ? "refuses" : "accepts"} a head of ${age} s with a maxHeadAge of ${String(limit)}: ${network}`, async () => {
       grow(age)();
       if (network === "development node") {
         keeper.chain.makeDevelopmentNode();
@@ -135,8 +119,10 @@ describe("roundChecker()", () => {
       const type = network === "edr-simulated" ? network : "http";
       const host = keeper.host({ type, vault: { maxHeadAge: limit } });
       const block = { number: 5, timestamp: NEWEST };
-      const stale = await staleHead(host, block);
-      expect(stale?.details["age"]).to.equal(is);
+      const looking = requireFreshHead(host, block);
+      await (isRefused
+        ? expectVaultError(looking, "VAULT_STALE_HEAD")
+        : looking);
     });
   }
 });

@@ -1,0 +1,178 @@
+// The round to settle, as the chain has it now, and how old the newest block is.
+
+import type { LocatedAddress } from "../client/addresses.js";
+import { encodeCall, noCode } from "../client/codec.js";
+import { locate, readOrThrow, readTogether } from "../client/snapshot.js";
+import { vaultError } from "../errors.js";
+import { obstacleIn } from "../guard/outcome.js";
+import type { Stopped } from "../guard/outcome.js";
+import type { VaultHost } from "../host.js";
+import type { VaultRound } from "../protocol/index.js";
+import { getNextBlock } from "../rpc/blocks.js";
+import type { BlockInfo } from "../rpc/blocks.js";
+import { isDevelopmentNode } from "../rpc/development-node.js";
+import type { CheckRound } from "../sending/look.js";
+import { chooseNextBlock } from "../simulation/next-block.js";
+import type { ChosenNextBlock } from "../simulation/next-block.js";
+import { Stop } from "./settlement-result.js";
+
+/** A vault and its round at one block. */
+export interface RoundAtBlock {
+  readonly chainId: number;
+  /** The vault contract, which has code. */
+  readonly contract: LocatedAddress;
+  readonly block: BlockInfo;
+  readonly round: VaultRound;
+}
+
+/** @throws VaultError VAULT_WRONG_CHAIN, VAULT_NO_CODE */
+export async function readRoundAt(
+  vault: VaultHost,
+  blockTag: number | "latest",
+): Promise<RoundAtBlock> {
+  const contract = await vault.addressOf("vault", "settleAll");
+  const context = vault.readContext({ blockTag });
+  const call = await locate(context, encodeCall("getLatestRoundInfo", []));
+  const { chainId, block, values, codes } = await readTogether(
+    context,
+    [call],
+    readOrThrow,
+    [contract.address],
+  );
+  requireChain(vault, chainId);
+  // settleAll returns nothing, so a call to an address without code succeeds, too.
+  if (codes[0] !== true) {
+    throw noCode("vault", contract, vault.networkName);
+  }
+  // the decoder follows the table entry that makes the type
+  return { chainId, contract, block, round: values[0] as VaultRound };
+}
+
+/** The round at the newest block, and the next block, which would have the settlement. */
+export interface CurrentRound extends RoundAtBlock {
+  readonly next: ChosenNextBlock;
+}
+
+/** @throws VaultError VAULT_STALE_HEAD: a node that is behind has an old round */
+export async function readCurrentRound(
+  vault: VaultHost,
+): Promise<CurrentRound> {
+  const next = await chooseNextBlock(vault);
+  const { base } = next;
+  const found = await readRoundAt(vault.pinnedTo(base), base.number);
+  await requireFreshHead(vault, found.block);
+  return { ...found, next };
+}
+
+export interface IntendedRound {
+  /** True if the round must have ended. */
+  readonly ifExpired: boolean;
+  /** The round that was seen before; undefined at the first look. */
+  readonly intended?: VaultRound | undefined;
+}
+
+/** @returns Why the round is not to be settled; undefined if it is. */
+async function findObstacle(
+  vault: VaultHost,
+  block: BlockInfo,
+  round: VaultRound,
+  intended: IntendedRound,
+  next?: BlockInfo,
+): Promise<Stopped | undefined> {
+  const time = intended.ifExpired
+    ? await endTime(vault, block, next)
+    : block.timestamp;
+  return obstacleIn(round, { ...intended, time });
+}
+
+/** @throws Stop if there is nothing to settle */
+export async function requireSomethingToDo(
+  vault: VaultHost,
+  { block, round, next }: CurrentRound,
+  intended: IntendedRound,
+): Promise<void> {
+  const obstacle = await findObstacle(vault, block, round, intended, next);
+  if (obstacle !== undefined) {
+    throw new Stop(obstacle);
+  }
+}
+
+/** A read that takes longer is not waited for: the round is read again. */
+const READ_AGAIN_MS = 5_000;
+
+export function roundChecker(
+  vault: VaultHost,
+  intended: IntendedRound,
+): CheckRound {
+  return async (at) => {
+    const reader = vault.withOptions({ timeout: READ_AGAIN_MS });
+    if (at !== undefined) {
+      const { block, round } = await readRoundAt(reader, at);
+      return await findObstacle(reader, block, round, intended);
+    }
+    const block = await reader.block();
+    await requireFreshHead(reader, block);
+    // Last, and at the newest block by then.
+    const round = await reader.getLatestRoundInfo();
+    return await findObstacle(reader, block, round, intended);
+  };
+}
+
+/** @throws VaultError VAULT_WRONG_CHAIN */
+export function requireChain(
+  { connection, networkName: network }: VaultHost,
+  actual: number,
+): void {
+  const { chainId: expected } = connection.networkConfig;
+  if (expected !== undefined && expected !== actual) {
+    throw vaultError("VAULT_WRONG_CHAIN", { network, expected, actual });
+  }
+}
+
+const DEFAULT_MAX_HEAD_AGE = 300;
+
+/** Highest age of the newest block in seconds; undefined if it is not checked. */
+export function maxHeadAge({
+  connection,
+  settlementSettings,
+}: VaultHost): number | undefined {
+  const { maxHeadAge: limit = DEFAULT_MAX_HEAD_AGE } = settlementSettings;
+  return connection.networkConfig.type === "http" && limit !== false
+    ? limit
+    : undefined;
+}
+
+/** @throws VaultError VAULT_STALE_HEAD if the newest block of a live network is too old */
+export async function requireFreshHead(
+  vault: VaultHost,
+  { number: block, timestamp }: BlockInfo,
+): Promise<void> {
+  const limit = maxHeadAge(vault);
+  const age = Math.floor(Date.now() / 1_000) - timestamp;
+  if (
+    limit !== undefined &&
+    age > limit &&
+    !(await isDevelopmentNode(vault.rpc))
+  ) {
+    const { networkName: network } = vault;
+    throw vaultError("VAULT_STALE_HEAD", { network, block, age, limit });
+  }
+}
+
+/**
+ * The time by which a round has ended or not, Unix seconds: that of the newest block. Where
+ * blocks are made on demand, the newest may be old, so it is that of the next one.
+ *
+ * @param next The block after it. Default: it is read.
+ */
+export async function endTime(
+  vault: VaultHost,
+  latest: BlockInfo,
+  next?: BlockInfo,
+): Promise<number> {
+  const isOnDemand =
+    maxHeadAge(vault) === undefined || (await isDevelopmentNode(vault.rpc));
+  return isOnDemand
+    ? (next ?? (await getNextBlock(vault.rpc)).next).timestamp
+    : latest.timestamp;
+}
