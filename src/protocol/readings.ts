@@ -1,9 +1,11 @@
 /** The arguments and the results of the read operations. */
 import type { ContractType, ContractTypeName } from "./enums.js";
 import type {
+  Field,
   OperationName,
   PoolName,
   ReadOperationName,
+  operations,
 } from "./operations.js";
 
 /** Bytes as 0x hex, such as call data or a hash. The same type as viem's. */
@@ -12,95 +14,57 @@ export type Hex = `0x${string}`;
 /** An address as 0x hex. The same type as viem's. */
 export type Address = `0x${string}`;
 
-/** The result of `getLatestRoundInfo`. */
-export interface VaultRound {
-  /** Strike price: real value times 1E18. */
-  strikePrice: bigint;
-  /** APY: real value times 1E18 (1E18 is 100%). */
-  APY: bigint;
-  /** Maximum volume: real value times 1E(token precision). */
-  maxVolume: bigint;
-  /** Filled volume: real value times 1E(token precision). */
-  filledVolume: bigint;
-  /** Minimum deposit: real value times 1E(token precision). */
-  minDeposit: bigint;
-  /** Start: Unix time in seconds. */
-  startTime: bigint;
-  /** End: Unix time in seconds. */
-  endTime: bigint;
-  /** Settled price: real value times 1E18. Updated only once the round is settled. */
-  settledPrice: bigint;
-  /**
-   * Settled amount: an integer whose scale is not documented. Updated only once the
-   * round is settled.
-   */
-  settledAmount: bigint;
-  /** Settled. Updated only once the round is settled. */
-  settled: boolean;
+interface ValueOf {
+  uint256: bigint;
+  uint8: number;
+  bool: boolean;
+  string: string;
+  address: Address;
 }
 
-/** The result of `getOrderInfo`. */
-export interface VaultOrder {
-  /** Pair. */
-  exType: string;
-  /** Holder, with its checksum. */
-  holder: Address;
-  /** Open positions: an integer whose scale is not documented. */
-  number: bigint;
-  /** Opening fee: an integer whose scale is not documented. */
-  exFee: bigint;
-  /** Accumulated position fee: an integer whose scale is not documented. */
-  lockFee: bigint;
-  /** Next position fee: an integer whose scale is not documented. */
-  newLockFee: bigint;
-  /** Opening price: an integer whose scale is not documented. */
-  openPrice: bigint;
-  /** Margin: an integer whose scale is not documented. */
-  marginAmount: bigint;
-  /** Liquidation fee: an integer whose scale is not documented. */
-  marginFee: bigint;
-  /** Opened: an integer whose scale is not documented. */
-  startTime: bigint;
-  /** Closing price: an integer whose scale is not documented. */
-  closePrice: bigint;
-  /**
-   * Direction: 1 is call, 2 is put (`ContractType`). The protocol lists these numbers
-   * for the funding fee rate alone.
-   */
-  contractType: number;
-  /** State: 1 is open, 2 is closed (`OrderState`). */
-  state: number;
-}
+/** The values of fields by their names. */
+type Values<Fields extends readonly Field[]> = {
+  [Name in Fields[number]["name"]]: ValueOf[Extract<
+    Fields[number],
+    { readonly name: Name }
+  >["type"]];
+};
 
-/** The result of `calMargins` and `queryMarginBalance`. */
-export interface MarginAmounts {
-  /** Base token margin: an integer whose scale is not documented. */
-  baseMarginAmount: bigint;
-  /** X token margin: an integer whose scale is not documented. */
-  xMarginAmount: bigint;
-}
+type Operations = typeof operations;
 
-/** The result of `getLPAmountInfo`. */
-export interface PoolAmounts {
-  /** Deposited: an integer whose scale is not documented. */
-  deposit: bigint;
-  /**
-   * Available: an integer whose scale is not documented. Spelled so in the contract.
-   */
-  availabe: bigint;
-  /** Locked: an integer whose scale is not documented. */
-  locked: bigint;
-}
+/**
+ * The result of `getLatestRoundInfo`. `strikePrice` and `settledPrice` are real value times
+ * 1E18, `APY` too (1E18 is 100%); `maxVolume`, `filledVolume` and `minDeposit` times 1E(token
+ * precision); `startTime` and `endTime` Unix seconds. The scale of `settledAmount` is not
+ * documented. What settles the round is updated only once it is settled: `settledPrice`,
+ * `settledAmount`, `settled`.
+ */
+export type VaultRound = Values<Operations["getLatestRoundInfo"]["outputs"]>;
 
-/** The arguments of `calMargins`. */
-export interface CalMarginsParameters {
-  /** Maximum volume of the next round: real value times 1E(token precision). */
-  maxVolume: bigint | number;
-  /** APY of the next round: real value times 1E18 (1E18 is 100%). */
-  APY: bigint | number;
-  /** End of the next round: Unix time in seconds. */
-  endTime: bigint | number;
-}
+/**
+ * The result of `getOrderInfo`. The scales of its integers are not documented. `state` is a
+ * number of `OrderState`, and `contractType` one of `ContractType`, which the protocol lists
+ * for the funding fee rate alone. `holder` has its checksum.
+ */
+export type VaultOrder = Values<Operations["getOrderInfo"]["outputs"]>;
+
+/** The result of `calMargins` and `queryMarginBalance`; the scales are not documented. */
+export type MarginAmounts = Values<Operations["calMargins"]["outputs"]>;
+
+/**
+ * The result of `getLPAmountInfo`; the scales are not documented. The contract spells
+ * `availabe` so.
+ */
+export type PoolAmounts = Values<Operations["getLPAmountInfo"]["outputs"]>;
+
+/**
+ * The arguments of `calMargins` for the next round. `maxVolume`: real value times 1E(token
+ * precision). `APY`: real value times 1E18 (1E18 is 100%). `endTime`: Unix seconds.
+ */
+export type CalMarginsParameters = Record<
+  Operations["calMargins"]["inputs"][number]["name"],
+  bigint | number
+>;
 
 /** The arguments, without options, and the result of each read operation. */
 interface ReadOperations {
