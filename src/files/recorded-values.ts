@@ -1,7 +1,7 @@
 import { MaxUint256, isHexString } from "ethers";
 import { z } from "zod";
 
-import type { Address, Hex } from "../protocol/index.js";
+import type { Address, Hex, VaultRound } from "../protocol/index.js";
 
 // Schemas of the values that `toJsonValue()` writes.
 
@@ -37,3 +37,18 @@ export const recordedInteger = z
     }
     return integer;
   });
+
+export const recordedRound = z
+  .object({
+    strikePrice: recordedInteger,
+    APY: recordedInteger,
+    maxVolume: recordedInteger,
+    filledVolume: recordedInteger,
+    minDeposit: recordedInteger,
+    startTime: recordedInteger,
+    endTime: recordedInteger,
+    settledPrice: recordedInteger,
+    settledAmount: recordedInteger,
+    settled: z.boolean(),
+  } satisfies Readonly<Record<keyof VaultRound, Schema>>)
+  .strict();

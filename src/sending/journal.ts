@@ -16,9 +16,8 @@ import {
   recordedAddress,
   recordedCount,
   recordedHash,
-  recordedInteger,
+  recordedRound,
 } from "../files/recorded-values.js";
-import type { Schema } from "../files/recorded-values.js";
 import { settlementCall } from "../guard/call.js";
 import { parseGuarded } from "../guard/round-guard.js";
 import type { VaultHost } from "../host.js";
@@ -42,21 +41,6 @@ const minedSchema = z
   })
   .strict();
 
-const roundSchema = z
-  .object({
-    strikePrice: recordedInteger,
-    APY: recordedInteger,
-    maxVolume: recordedInteger,
-    filledVolume: recordedInteger,
-    minDeposit: recordedInteger,
-    startTime: recordedInteger,
-    endTime: recordedInteger,
-    settledPrice: recordedInteger,
-    settledAmount: recordedInteger,
-    settled: z.boolean(),
-  } satisfies Readonly<Record<keyof VaultRound, Schema>>)
-  .strict();
-
 const journalSchema = z
   .object({
     version: z.literal(1),
@@ -76,7 +60,7 @@ const journalSchema = z
     ifExpired: z.literal(true).optional(),
     /** Latest block before it was sent. */
     sentAfterBlock: recordedCount,
-    round: roundSchema,
+    round: recordedRound,
     /** Oldest first: the settlement, then what replaced it. */
     transactions: z.tuple([sentSchema]).rest(sentSchema),
   })
@@ -93,20 +77,17 @@ type JournalSubject = Pick<
 /** Record of a settlement, written before it is sent. */
 export type JournalEntry = Omit<JournalFile, "version" | keyof JournalSubject>;
 
-/** Only the owner reads and writes it. */
-const FILE_MODE = 0o600;
+const ONLY_OWNER = 0o600;
 /** A file is empty only between two system calls, where there are no hard links. */
 const EMPTY_MS = 60_000;
 
 /** Asks of which kind the chain is now; in process, where no journal is kept, nothing. */
-async function askChainKind(vault: VaultHost): Promise<ChainKind> {
-  return isKeptBy(vault) && !(await isDevelopmentNodeNow(vault.rpc))
-    ? "live"
-    : "development";
-}
-
-function isKeptBy({ connection }: VaultHost): boolean {
-  return connection.networkConfig.type === "http";
+async function askChainKind({
+  rpc,
+  connection,
+}: VaultHost): Promise<ChainKind> {
+  const isKept = connection.networkConfig.type === "http";
+  return isKept && !(await isDevelopmentNodeNow(rpc)) ? "live" : "development";
 }
 
 /**
@@ -139,12 +120,13 @@ export class Journal {
     address: Address,
   ): Promise<Journal> {
     const { root } = vault.context.config.paths;
-    const [chainKind, genesisHash] = await Promise.all([
-      askChainKind(vault),
-      isKeptBy(vault) ? getGenesisHash(vault.rpc) : UNKNOWN_GENESIS,
-    ]);
+    const isKept = vault.connection.networkConfig.type === "http";
+    const chainKind = await askChainKind(vault);
+    const genesisHash = isKept
+      ? await getGenesisHash(vault.rpc)
+      : UNKNOWN_GENESIS;
     const subject = { chainKind, chainId, genesisHash, vault: address };
-    return new Journal(root, subject, isKeptBy(vault));
+    return new Journal(root, subject, isKept);
   }
 
   /**
@@ -173,10 +155,11 @@ export class Journal {
   public async read(): Promise<JournalEntry | undefined> {
     const found = await this.#load(this.file);
     const { chainKind, genesisHash } = this.subject;
-    if (found === undefined || this.#isOfChain(found)) {
+    const isDevelopment = chainKind === "development";
+    if (found === undefined || this.#isOfChain(found, isDevelopment)) {
       return found;
     }
-    if (chainKind === "development") {
+    if (isDevelopment) {
       return undefined;
     }
     throw vaultError("VAULT_JOURNAL_OF_OTHER_CHAIN", {
@@ -196,11 +179,9 @@ export class Journal {
    */
   public async readFinished(): Promise<JournalEntry | undefined> {
     const found = await this.#load(this.finishedFile);
-    // A node that has pruned its first block may be of that chain, and a revert costs.
-    const isOwn =
-      found !== undefined &&
-      (this.#isOfChain(found) || this.subject.genesisHash === UNKNOWN_GENESIS);
-    return isOwn ? found : undefined;
+    return found !== undefined && this.#isOfChain(found, true)
+      ? found
+      : undefined;
   }
 
   /**
@@ -280,24 +261,25 @@ export class Journal {
    * round that was paid for stays known.
    */
   public async finish(entry: JournalEntry): Promise<void> {
-    await this.#replace(entry, async () => {
-      if (this.chainKind === "live") {
+    if (this.chainKind === "live") {
+      await this.#replace(entry, async () => {
         const reverted = await this.findReverted(entry.round).catch(
           fallbackTo(undefined),
         );
         await this.#write(this.finishedFile, { ...entry, reverted });
-      }
-      await this.#remove(this.file);
-    });
+      });
+    }
+    await this.#replace(entry, async () => await this.#remove(this.file));
   }
 
   /**
    * Changes the file, unless it is of another settlement by now, or has a transaction that
    * the entry lacks.
    *
-   * Another process may change it between the look and the write. It follows the same
-   * settlement then, whose transactions share one nonce: at most one of them is mined, and
-   * the chain shows it by that nonce, whatever the file has.
+   * Another process may write between this look and this write. Both follow one settlement
+   * then, whose transactions share one nonce: the chain mines at most one of them, and shows
+   * it by that nonce, whatever the file has. A next settlement cannot begin in between: it
+   * reads the chain and simulates after the file is gone, and this takes milliseconds.
    *
    * @returns False if it was not changed.
    */
@@ -322,13 +304,14 @@ export class Journal {
     return true;
   }
 
-  #isOfChain({ genesisHash }: JournalFile): boolean {
+  /** @param isLenient True if a node that has pruned its first block may be of that chain. */
+  #isOfChain({ genesisHash }: JournalFile, isLenient: boolean): boolean {
     const { genesisHash: own } = this.subject;
     return (
       genesisHash === own ||
-      // A pruned node has no first block: what it began is of the chain with its id.
+      // What a pruned node began is of the chain with its id.
       genesisHash === UNKNOWN_GENESIS ||
-      (this.chainKind === "development" && own === UNKNOWN_GENESIS)
+      (isLenient && own === UNKNOWN_GENESIS)
     );
   }
 
@@ -337,8 +320,10 @@ export class Journal {
     if (!isKept) {
       return undefined;
     }
-    const { size = 1, mtimeMs = 0 } =
-      (await stat(path.join(projectRoot, file)).catch(() => undefined)) ?? {};
+    const { size, mtimeMs } = await stat(this.#path(file)).catch(() => ({
+      size: undefined,
+      mtimeMs: 0,
+    }));
     // A process that was killed before it wrote anything has sent nothing. One that runs
     // may be about to write.
     if (size === 0 && Date.now() - mtimeMs > EMPTY_MS) {
@@ -347,10 +332,9 @@ export class Journal {
     }
     const invalid = (problem: string, cause?: unknown): VaultError => {
       // As after a run as root.
-      const isForbidden = /\b(?:EACCES|EPERM)\b/u.test(problem);
-      const remedy = isForbidden
-        ? `Give it to the user who runs this task (chown), and do not delete it: it is the record of a settlement.`
-        : `The file may be the only record of a transaction that was sent. Read it and check the account on the chain before you delete it.`;
+      const remedy = /\b(?:EACCES|EPERM)\b/u.test(problem)
+        ? "Give it to the user who runs this task (chown), and do not delete it: it is the record of a settlement."
+        : "The file may be the only record of a transaction that was sent. Read it and check the account on the chain before you delete it.";
       const details = { file, problem, remedy };
       return vaultError("VAULT_INVALID_JOURNAL", details, cause);
     };
@@ -375,7 +359,7 @@ export class Journal {
     const { projectRoot, subject, isKept } = this;
     const content: JournalFile = { version: 1, ...subject, ...entry };
     if (isKept) {
-      await write(projectRoot, file, content, FILE_MODE).catch(
+      await write(projectRoot, file, content, ONLY_OWNER).catch(
         this.#notWritten,
       );
     }
@@ -383,10 +367,12 @@ export class Journal {
 
   async #remove(file: string): Promise<void> {
     if (this.isKept) {
-      await rm(path.join(this.projectRoot, file), { force: true }).catch(
-        this.#notWritten,
-      );
+      await rm(this.#path(file), { force: true }).catch(this.#notWritten);
     }
+  }
+
+  #path(file: string): string {
+    return path.join(this.projectRoot, file);
   }
 
   readonly #notWritten = (error: unknown): never => {
@@ -419,27 +405,24 @@ function problemOf(
   if (is.toLowerCase() !== expected.toLowerCase()) {
     return `it is of ${is}, not of ${expected}`;
   }
-  const { guard, transactions } = found;
+  const { chainId, vault, guard, transactions } = found;
   const [{ from, nonce }] = transactions;
-  for (const transaction of transactions) {
-    const { chainId, raw, kind, to, data } = transaction;
+  for (const one of transactions) {
     if (
-      chainId !== found.chainId ||
-      transaction.nonce !== nonce ||
-      transaction.from !== from
+      [one.chainId, one.nonce, one.from].join() !==
+      [chainId, nonce, from].join()
     ) {
       return "its transactions have not the same chain, account and nonce";
     }
-    if (kind === "settlement" && !settles(found, transaction)) {
-      return `its transaction does not settle its round through the ${guard === undefined ? `vault ${found.vault}` : `guard ${guard}`}`;
+    if (one.kind === "settlement" && !settles(found, one)) {
+      const way = guard === undefined ? `vault ${vault}` : `guard ${guard}`;
+      return `its transaction does not settle its round through the ${way}`;
     }
-    if (
-      kind === "cancellation" &&
-      !(isSameAddress(to, from) && data === "0x")
-    ) {
+    const isToItself = isSameAddress(one.to, from) && one.data === "0x";
+    if (one.kind === "cancellation" && !isToItself) {
       return "its cancellation is not a transfer to the account itself";
     }
-    if (raw !== undefined && !isSignedAs(raw, transaction)) {
+    if (one.raw !== undefined && !isSignedAs(one.raw, one)) {
       return "its signed bytes are not its transaction";
     }
   }

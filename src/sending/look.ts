@@ -195,7 +195,7 @@ async function findByNonce(
   const isUsedAt = async (block: number): Promise<boolean> =>
     await getNonce(rpc, from, block).then(
       (count) => count > nonce,
-      // The node may have pruned that state: then it is used in a later block for sure.
+      // The node may have pruned that state.
       fallbackTo(
         false,
         ({ code }) =>
@@ -205,20 +205,23 @@ async function findByNonce(
   let [unused, used] = [sentAfterBlock, head];
   while (used - unused > 1) {
     const middle = Math.floor((unused + used) / 2);
-    [unused, used] = (await isUsedAt(middle))
-      ? [unused, middle]
-      : [middle, used];
+    if (await isUsedAt(middle)) {
+      used = middle;
+    } else {
+      unused = middle;
+    }
   }
+  // Also before that block: a node that is behind, or has pruned the state, misleads.
   const first = Math.max(sentAfterBlock + 1, used - MOST_BLOCKS + 1);
   for (let block = used; block >= first; block -= 1) {
     const user = (await getTransactions(rpc, block)).find(
       (one) => one.nonce === nonce && one.from === from.toLowerCase(),
     );
     if (user !== undefined) {
-      const { hash, data } = user;
+      const { hash, to, data } = user;
       const ours = transactions.findLast(
         (one) =>
-          one.to?.toLowerCase() === user.to && one.data.toLowerCase() === data,
+          one.to?.toLowerCase() === to && one.data.toLowerCase() === data,
       );
       const text = `transaction ${hash} of ${from} used its nonce ${nonce}`;
       return ours === undefined
@@ -226,14 +229,14 @@ async function findByNonce(
         : ((await findMined(rpc, hash, ours, head)) ?? waiting(hash));
     }
   }
-  // The user may be in a newer block than the searched ones, and a re-org may have moved it
-  // meanwhile: only a second search in vain counts.
+  // A re-org may have moved it while the blocks were searched, and another node may have
+  // counted a newer block: only a second search in vain counts.
   const confirmed = head - confirmations + 1;
   const isOver =
     was?.kind === "replaced" &&
     was.depth === 0 &&
     confirmed > sentAfterBlock &&
     (await isUsedAt(confirmed));
-  const text = `nonce ${nonce} of ${from} is used, and no block that the node shows has the transaction (the node may have pruned their state, and an EIP-7702 authorization uses a nonce, too)`;
+  const text = `nonce ${nonce} of ${from} is used, and no block that the node shows has the transaction (it may have pruned the state, and an EIP-7702 authorization uses a nonce, too)`;
   return { kind: "replaced", depth: isOver ? confirmations : 0, text };
 }
