@@ -122,10 +122,6 @@ export class KnownNode {
   public readonly changes = pLimit(1);
   /** What each account sends, by its lower-case address, one after the other. */
   public readonly senders = new Map<string, ReturnType<typeof pLimit>>();
-  /** Why it cannot simulate a settlement right. */
-  public simulatesNot: string | undefined;
-  /** True if its `eth_simulateV1` takes a block's number, and not its hash. */
-  public simulatesByNumber = false;
   /**
    * The newest failure of a request that is being retried. A deadline that ends other work
    * meanwhile, such as a lookup of an address, has it as its reason.

@@ -1,7 +1,6 @@
 import { min } from "@nomicfoundation/hardhat-utils/bigint";
 
 import { mockHint } from "../client/addresses.js";
-import { isFailedReading } from "../client/failed-reading.js";
 import { vaultError } from "../errors.js";
 import { OTHER_ORIGIN, keepsTokens } from "../guard/call.js";
 import {
@@ -10,7 +9,7 @@ import {
   innerReason,
   outOfGas,
 } from "../guard/outcome.js";
-import type { GasLimit, Refusal } from "../guard/outcome.js";
+import type { Refusal } from "../guard/outcome.js";
 import type { VaultHost } from "../host.js";
 import { formatGasPrice } from "../protocol/amounts.js";
 import type { Address } from "../protocol/index.js";
@@ -18,9 +17,14 @@ import { TRANSACTION_GAS_CAP } from "../rpc/chain.js";
 import { decodeRevertReason, invalidOpcode } from "../rpc/revert-reason.js";
 import { isContract, isOutOfGas } from "./engines/engine.js";
 import type { Attempt, FailedCall, Run } from "./engines/engine.js";
-import { gainOf } from "./tokens.js";
-import type { Simulation } from "./types.js";
-import { accountIn, changesBetween, roundOf } from "./watch-list.js";
+import { NATIVE, gainOf } from "./tokens.js";
+import type { BalanceChange, Simulation } from "./types.js";
+import {
+  accountIn,
+  changesBetween,
+  countOrders,
+  roundOf,
+} from "./watch-list.js";
 import type { ChainState } from "./watch-list.js";
 
 /** A settlement that was executed, and the state without and with it. */
@@ -39,69 +43,54 @@ export async function describe(
   vault: VaultHost,
   { attempt, run, before, after, kept, orders }: Effects,
 ): Promise<Simulation> {
-  const { route } = attempt;
+  const { guard, from } = attempt.route;
   const { engine, failed, gasUsed, gasPrice, block, transfers } = run;
-  const { from: sender, guard } = route;
-  const isSettled = hasSettled(before, after);
-  const refusal =
-    failed !== undefined
-      ? await explainFailure(vault, attempt, failed)
-      : isSettled === true
-        ? null
-        : unsettled(vault, isSettled);
-  // A contract that settles may spend what it has.
-  const [funds = 0n, fundsAfter = 0n] = [before, after].map(
-    ({ balances }) => balances[0]?.amount,
-  );
-  const isOther = isContract(accountIn(before, sender));
-  const fee = isOther ? 0n : gasUsed * gasPrice;
-  const isTooPoor = min(funds, fundsAfter) < fee;
+  const outcome =
+    failed === undefined
+      ? outcomeOf(vault.networkName, before, after)
+      : {
+          status: "reverted" as const,
+          ...(await explainFailure(vault, attempt, failed)),
+        };
+  const hint = mockHint((await vault.addressOf("vault")).source);
+  const unread = orders - countOrders(before);
+  // The first is the sender's native currency.
   const balances = before.balances.map(({ amount, ...one }, index) => ({
     ...one,
     before: amount,
     after: after.balances[index]?.amount ?? 0n,
   }));
-  const unread = orders - countOrders(before);
-  const hint = mockHint((await vault.addressOf("vault")).source);
+  const isOther = isContract(accountIn(before, from));
+  const fee = isOther ? 0n : gasUsed * gasPrice;
+  // A contract that settles may spend what it has.
+  const funds = min(balances[0]?.before ?? 0n, balances[0]?.after ?? 0n);
+  const isTooPoor = funds < fee;
   const notes = [
-    failed !== undefined && refusal?.reason.endsWith(hint ?? "") === false
-      ? hint
-      : undefined,
-    guard !== undefined && kept.length > 0
-      ? keepsTokens(vault, guard, kept).message
-      : undefined,
-    unread > 0
-      ? `Orders that could not be read: ${unread} of ${orders}.`
-      : undefined,
-    failed === undefined && isSettled === undefined
-      ? "The round cannot be read before or after the call, so it may be settled or not."
-      : undefined,
+    failed !== undefined &&
+      hint !== undefined &&
+      outcome.reason?.endsWith(hint) === false &&
+      hint,
+    guard !== undefined &&
+      kept.length > 0 &&
+      keepsTokens(vault, guard, kept).message,
+    unread > 0 && `Orders that could not be read: ${unread} of ${orders}.`,
     ...balances
-      .filter(({ token }) => token === "native")
+      .filter(({ token }) => token === NATIVE)
       .map((one) => surplusNote(one, failed === undefined ? transfers : [])),
-    attempt.gasPrice !== undefined
-      ? undefined
-      : gasPrice === 0n
-        ? "The price of gas is not known: no fee is subtracted, and the contract saw a price of 0."
-        : `The price of gas is not known: the contract saw the base fee, ${formatGasPrice(gasPrice)}, and the fee is at this price.`,
+    attempt.gasPrice === undefined &&
+      `The price of gas is not known: the contract saw a price of ${formatGasPrice(gasPrice)}, and the fee is at this price.`,
     capNote(run),
-    isOther ? OTHER_ORIGIN : undefined,
-    isTooPoor
-      ? `The sender cannot pay for gas: it has ${min(funds, fundsAfter)} wei, and the fee is ${fee} wei. The fee was lent to it, and is not subtracted.`
-      : fee > 0n && (run.lent > 0n || run.feePaid === 0n)
-        ? "The contract saw the sender's balance before it pays for gas: one that reads the balance can do something else when it is mined."
-        : undefined,
+    isOther && OTHER_ORIGIN,
+    isTooPoor &&
+      `The sender cannot pay for gas: it has ${funds} wei, and the fee is ${fee} wei. The fee was lent to it, and is not subtracted.`,
+    !isTooPoor &&
+      fee > 0n &&
+      (run.lent > 0n || run.feePaid === 0n) &&
+      "The contract saw the sender's balance before it pays for gas: one that reads the balance can do something else when it is mined.",
     ...run.notes,
   ];
   return {
-    status:
-      failed !== undefined
-        ? "reverted"
-        : isSettled === true
-          ? "settled"
-          : "not-settled",
-    code: refusal?.code ?? null,
-    reason: refusal?.reason ?? null,
+    ...outcome,
     engine,
     guard: guard?.address ?? null,
     gasUsed,
@@ -110,47 +99,39 @@ export async function describe(
     balances: balances
       .map((one, index) => ({
         ...one,
-        // The first is the sender's native currency.
         after: one.after - (index === 0 && !isTooPoor ? fee : 0n),
       }))
       .filter((one) => one.before !== one.after),
     transfers,
-    notes: notes.filter((note) => note !== undefined),
+    notes: notes.filter((note) => typeof note === "string"),
   };
 }
 
-/** @returns Undefined if the round cannot be read. */
-function hasSettled(
+/** What became of the round by a call that succeeded. */
+function outcomeOf(
+  network: string,
   before: ChainState,
   after: ChainState,
-): boolean | undefined {
+): Pick<Simulation, "status" | "code" | "reason"> {
   const [earlier, later] = [roundOf(before), roundOf(after)];
-  if (later === undefined) {
-    return undefined;
+  const isKnown = later !== undefined && earlier !== undefined;
+  if (
+    isKnown
+      ? ["settled", "followed"].includes(fateOf(earlier, later))
+      : later?.settled === true
+  ) {
+    return { status: "settled", code: null, reason: null };
   }
-  return earlier === undefined
-    ? later.settled || undefined
-    : ["settled", "followed"].includes(fateOf(earlier, later));
-}
-
-function unsettled(
-  { networkName: network }: VaultHost,
-  isSettled: false | undefined,
-): Refusal {
   const { code, shortMessage } = vaultError("VAULT_NOT_SETTLED", { network });
-  const unread = "The round cannot be read before or after the call.";
-  return { code, reason: isSettled === undefined ? unread : shortMessage };
+  const reason = isKnown
+    ? shortMessage
+    : "The round cannot be read before or after the call, so it may be settled or not.";
+  return { status: "not-settled", code, reason };
 }
 
 /** An account has more, or less, than follows from the transfers. */
 function surplusNote(
-  {
-    account,
-    before,
-    after,
-  }: Record<"before" | "after", bigint> & {
-    readonly account: Address;
-  },
+  { account, before, after }: BalanceChange,
   transfers: Run["transfers"],
 ): string | undefined {
   const surplus = after - before - gainOf(account, transfers);
@@ -169,13 +150,6 @@ function capNote({ failed, gasUsed, gasNeeded }: Run): string | undefined {
     : undefined;
 }
 
-/** Number of orders that could be read. */
-export function countOrders({ readings }: ChainState): number {
-  return [...readings].filter(
-    ([name, value]) => name.startsWith("orders.") && !isFailedReading(value),
-  ).length;
-}
-
 /** Explains why a settlement failed that was executed. */
 async function explainFailure(
   vault: VaultHost,
@@ -188,47 +162,37 @@ async function explainFailure(
   // The node's text is about the guard, not about what the guard wraps.
   const message = inner === reverted ? failed.message : undefined;
   const invalid = invalidOpcode(message ?? "");
-  if (inner.data !== "0x" || invalid !== undefined) {
-    return await explainRefusal(vault, invalid ?? reverted, route);
+  if (inner.data === "0x" && invalid === undefined) {
+    if (isOutOfGas(failed)) {
+      return exhausted(vault, attempt, failed, message !== undefined);
+    }
+    if (message !== undefined) {
+      const reason = vault.rpc.redactor.quote(message);
+      return { code: "VAULT_CALL_REVERTED", reason };
+    }
   }
-  if (isOutOfGas(failed)) {
-    const limit = limitOf(vault, attempt, failed);
-    return outOfGas(vault.networkName, message !== undefined, limit);
-  }
-  return message === undefined
-    ? await explainRefusal(vault, reverted, route)
-    : {
-        code: "VAULT_CALL_REVERTED",
-        reason: vault.rpc.redactor.quote(message),
-      };
+  return await explainRefusal(vault, invalid ?? reverted, route);
 }
 
-function limitOf(
+function exhausted(
   { networkName }: VaultHost,
   { isGasGiven, next }: Attempt,
   { gasGiven: gas }: FailedCall,
-): GasLimit {
-  const settings = `networks.${networkName}`;
-  if (isGasGiven) {
-    return {
-      gas,
-      limit: "it is given",
-      remedy: `Raise ${settings}.gas, or \`gas\` of simulateSettleAll().`,
-    };
-  }
-  return gas === next.gasLimit
-    ? {
-        gas,
-        limit: "a block of this chain has room for",
-        remedy:
+  isCertain: boolean,
+): Refusal {
+  const [limit, remedy] = isGasGiven
+    ? [
+        "it is given",
+        `Raise networks.${networkName}.gas, or \`gas\` of simulateSettleAll().`,
+      ]
+    : gas === next.gasLimit
+      ? [
+          "a block of this chain has room for",
           "No transaction may use more on this chain: the contract has to settle in parts.",
-      }
-    : {
-        gas,
-        limit:
-          gas === TRANSACTION_GAS_CAP
-            ? "this network allows one transaction (EIP-7825, from the hardfork osaka on)"
-            : `${settings}.transactionGasCap allows one transaction`,
-        remedy: `If the chain has no such limit, raise ${settings}.transactionGasCap, or simulate with an older hardfork, for example prague.`,
-      };
+        ]
+      : [
+          "a simulation gives it here (EIP-7825, or `transactionGasCap`)",
+          `If the chain has no such limit, raise networks.${networkName}.transactionGasCap, or simulate with \`gas\` and an older hardfork, for example prague.`,
+        ];
+  return outOfGas(networkName, isCertain, { gas, limit, remedy });
 }

@@ -9,7 +9,6 @@ import { failedReading, isNotConfigured } from "../client/failed-reading.js";
 import {
   checksumAddress,
   describeInput,
-  givenInput,
   parseAccount,
   parseAddress,
   withAddress,
@@ -19,7 +18,6 @@ import { NOBODYS_ADDRESS } from "../client/lens/facts.js";
 import { checkOptions, option } from "../client/options.js";
 import type { OptionsOf } from "../client/options.js";
 import { assertInvariant, invalidArgument, vaultError } from "../errors.js";
-import type { VaultError } from "../errors.js";
 import { findRoute, settlementCall } from "../guard/call.js";
 import type { SettlementRoute } from "../guard/call.js";
 import { FORK_NETWORK } from "../host.js";
@@ -30,7 +28,7 @@ import type { CallRequest } from "../rpc/calls.js";
 import { classify } from "../rpc/errors.js";
 import type { Watched } from "./engines/engine.js";
 import { FORK_REQUESTS, Memo } from "./memo.js";
-import type { WarmPlan } from "./memo.js";
+import type { Upstream, WarmPlan } from "./memo.js";
 import { readUpstreamBlock } from "./next-block.js";
 import { findContracts, makeWatchList } from "./watch-list.js";
 
@@ -81,37 +79,29 @@ export async function fork(
 ): Promise<ForkConnection> {
   checkOptions("fork()", options, forkOptions);
   const { blockNumber, hardfork, warm = [] } = options;
-  const { instances } = settingsOf(vault).upstream.vault;
-  const calls = (await Promise.all(warm.map(withAddress))).map((call) =>
-    parseWarmCall(vault, call),
+  const names = Object.keys(settingsOf(vault).upstream.vault.instances);
+  const calls = await Promise.all(
+    warm.map(async (call) => parseWarmCall(vault, await withAddress(call))),
   );
   const [block, own, ...others] = await Promise.all([
     readUpstreamBlock(vault, blockNumber),
     copyOf(vault),
-    ...Object.keys(instances).map(async (name) => ({
-      name,
-      ...(await copyOf(vault.instance(name))),
-    })),
+    ...names.map(async (name) => await copyOf(vault.instance(name))),
   ]);
+  const instances = names.map((name, index) => {
+    const settings = others[index]?.settings;
+    // Without a guard of its own it would inherit the network's.
+    return [name, { ...settings, guard: settings?.guard ?? false }] as const;
+  });
   const { connection } = await openFork(vault, {
     block,
     hardfork,
+    signals: [],
     plan: async () => await planForFork(vault, block.number, calls),
-    upstream: (instance) =>
-      instance === undefined
-        ? own.addresses
-        : others.find(({ name }) => name === instance)?.addresses,
+    upstream: (name) =>
+      (name === undefined ? own : others[names.indexOf(name)])?.addresses,
     settings: {
-      vault: {
-        ...own.settings,
-        instances: Object.fromEntries(
-          others.map(({ name, settings }) => [
-            name,
-            // Without a guard of its own it would inherit the network's.
-            { ...settings, guard: settings.guard ?? false },
-          ]),
-        ),
-      },
+      vault: { ...own.settings, instances: Object.fromEntries(instances) },
     },
   });
   return connection;
@@ -198,8 +188,10 @@ async function planForFork(
     ? await findRoute(vault, sender, block)
     : undefined;
   const plan = planFor(vault, watched, route);
-  const accounts = [...plan.accounts, ...hardhatsAccounts];
-  return { calls: [...plan.calls, ...more], accounts };
+  return {
+    calls: [...plan.calls, ...more],
+    accounts: [...plan.accounts, ...hardhatsAccounts],
+  };
 }
 
 /** The lens asks it for the number of the block, on any chain. */
@@ -211,7 +203,7 @@ export function planFor(
   route: SettlementRoute | undefined,
 ): WarmPlan {
   const { from } = vault.readContext({});
-  const { coinbase } = settingsOf(vault).own;
+  const coinbase = bytesToHexString(settingsOf(vault).own.coinbase);
   return {
     calls: [
       // Of the lens, only the simulator has the code.
@@ -224,16 +216,14 @@ export function planFor(
       ZeroAddress,
       NOBODYS_ADDRESS,
       ARB_SYS,
-      bytesToHexString(coinbase),
+      coinbase,
     ],
   };
 }
 
-interface ForkPlan {
+interface ForkPlan extends Pick<Upstream, "signals"> {
   readonly block: Block;
   readonly hardfork: string | undefined;
-  /** Ends the requests to the node, and with them the making of the fork. */
-  readonly signal?: AbortSignal;
   /** State to fetch beforehand. */
   readonly plan: () => Promise<WarmPlan> | WarmPlan;
   /** Addresses of its contracts; a simulation does not need them. */
@@ -246,40 +236,40 @@ interface ForkPlan {
 const OP_HARDFORK = "isthmus";
 
 /**
- * Makes a fork, binds its vault to the upstream's addresses, and begins to warm it.
+ * Makes a fork, binds its vault to the upstream's addresses, and begins to warm it. The end
+ * of the connection ends all of it.
  *
  * @throws VaultError
  */
 export async function openFork(
   vault: VaultHost,
-  { block, hardfork, signal, plan, upstream, settings }: ForkPlan,
+  { block, hardfork, signals, plan, upstream, settings }: ForkPlan,
 ): Promise<{ readonly connection: ForkConnection; readonly memo: Memo }> {
-  const { context, connection, networkName: network, rpc } = vault;
-  const { redactor } = rpc;
+  const { connection: live, networkName: network, rpc } = vault;
   const { upstream: config, own } = settingsOf(vault);
-  const { number, hash } = block;
+  const { number, hash, gasLimit } = block;
   assertInvariant(hash !== undefined, "a block to fork without a hash");
   const memo = await Memo.open({
     network,
-    redactor,
+    redactor: rpc.redactor,
     url: await config.url.getUrl(),
     headers: config.httpHeaders,
     timeout: config.timeout,
     number,
     hash,
-    signal,
+    signals,
   });
   memo.warm(plan);
   try {
     const chainId = await memo.begin();
     const chainType =
-      connection.chainType === "l1" || connection.chainType === "op"
-        ? connection.chainType
+      live.chainType === "l1" || live.chainType === "op"
+        ? live.chainType
         : "generic";
     const newest = chainType === "op" ? OP_HARDFORK : own.hardfork;
     const override = {
       ...settings,
-      blockGasLimit: block.gasLimit,
+      blockGasLimit: gasLimit,
       chainId,
       forking: {
         enabled: true,
@@ -292,17 +282,12 @@ export async function openFork(
       ...(hardfork !== undefined && { hardfork }),
       mining: { auto: true, interval: 0 },
     };
-    const forked = await prepared(
+    const connection = await createPrepared(
       vault,
       { chainId, chainType, hardfork: hardfork ?? newest },
-      async () =>
-        await context.network.create<ChainType | string>({
-          network: FORK_NETWORK,
-          chainType,
-          override,
-        }),
+      override,
     );
-    const { networkConfig } = forked;
+    const { networkConfig, provider } = connection;
     // Checked before anything is sent: another network could be the live chain.
     assertInvariant(
       networkConfig.type === "edr-simulated" &&
@@ -310,30 +295,29 @@ export async function openFork(
         (await networkConfig.forking.url.getUrl()) === memo.url,
       "what should be a fork in process is another network",
     );
-    memo.closeWith(forked);
+    const close = connection.close.bind(connection);
+    connection.close = async () => {
+      await close();
+      await memo.close();
+    };
     const request = async (
-      ...asked: Parameters<typeof forked.provider.request>
+      ...asked: Parameters<typeof provider.request>
     ): Promise<unknown> =>
-      await forked.provider.request(...asked).catch((error: unknown) => {
-        // After the fork's end, its failures are the reason of that. A contract can still
-        // revert on what the fork has read.
-        const { ended } = memo;
-        throw ended === undefined || classify(error).kind === "reverted"
-          ? error
-          : ended;
+      await provider.request(...asked).catch(async (error: unknown) => {
+        // A contract can revert on what the fork has read. Of any other failure, that the
+        // chain has replaced the block, or that the fork is closed, is the reason.
+        if (classify(error).kind !== "reverted") {
+          await memo.requireSameBranch();
+        }
+        throw error;
       });
-    vault.adoptFork(forked, { request }, upstream);
-    return { connection: forked, memo };
+    vault.adoptFork(connection, { request }, upstream);
+    return { connection, memo };
   } catch (error) {
     await memo.close();
-    throw (
-      invalidHardfork(error, hardfork) ??
-      classify(
-        memo.failure ?? error,
-        { network: rpc.network, redactor, isBehindHardhat: true },
-        FORK_REQUESTS,
-      ).error
-    );
+    const { network: name, redactor } = rpc;
+    const source = { network: name, redactor, isBehindHardhat: true };
+    throw classify(error, source, FORK_REQUESTS).error;
   }
 }
 
@@ -346,29 +330,34 @@ const oneAtATime = new AsyncMutex();
  *   simulator refuses to execute ("No known hardfork").
  * - no proxy for this machine: it would send the requests for a loopback address there.
  */
-async function prepared<T>(
+async function createPrepared(
   { context }: VaultHost,
   chain: { chainId: number; chainType: ChainType; hardfork: string },
-  create: () => Promise<T>,
-): Promise<T> {
+  override: NetworkConfigOverride,
+): Promise<ForkConnection> {
   return await oneAtATime.exclusiveRun(async () => {
     const { chainDescriptors } = context.config;
+    const { chainType, hardfork } = chain;
     const chainId = BigInt(chain.chainId);
     const own = chainDescriptors.get(chainId);
     const { env } = process;
     const { NO_PROXY, no_proxy } = env;
     chainDescriptors.set(chainId, {
-      name: own?.name ?? `chain ${chain.chainId}`,
-      blockExplorers: own?.blockExplorers ?? {},
+      name: `chain ${chainId}`,
+      blockExplorers: {},
+      hardforkHistory: new Map([[hardfork, { blockNumber: 0 }]]),
+      ...own,
       // The simulator ignores a descriptor of another chain type.
-      chainType: chain.chainType,
-      hardforkHistory:
-        own?.hardforkHistory ?? new Map([[chain.hardfork, { blockNumber: 0 }]]),
+      chainType,
     });
     // The first that is set counts.
     env["NO_PROXY"] = `${NO_PROXY ?? no_proxy ?? ""},127.0.0.1`;
     try {
-      return await create();
+      return await context.network.create<ChainType | string>({
+        network: FORK_NETWORK,
+        chainType,
+        override,
+      });
     } finally {
       if (own === undefined) {
         chainDescriptors.delete(chainId);
@@ -396,21 +385,4 @@ function settingsOf({ context, connection, networkName }: VaultHost) {
     throw vaultError("VAULT_FORK_NETWORK_TAKEN", { network: FORK_NETWORK });
   }
   return { upstream, own };
-}
-
-/** @returns Undefined if Hardhat refused something else than the hardfork. */
-function invalidHardfork(
-  error: unknown,
-  hardfork: string | undefined,
-): VaultError | undefined {
-  // Hardhat's text is about its own configuration, but lists the valid names.
-  const text = error instanceof Error ? error.message : "";
-  const allowed = /Valid hardforks[^:]*: ([\w, ]+)/u.exec(text)?.[1];
-  return hardfork === undefined || allowed === undefined
-    ? undefined
-    : vaultError(
-        "VAULT_INVALID_ENUM",
-        { where: "hardfork", allowed, value: givenInput(hardfork) },
-        error,
-      );
 }

@@ -2,15 +2,13 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
-import type { IncomingMessage, Server } from "node:http";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { text } from "node:stream/consumers";
 
 import { isAddress, isHexString, toQuantity } from "ethers";
 
-import { fallbackTo, hasErrorCode, vaultError } from "../errors.js";
-import type { VaultError } from "../errors.js";
+import { fallbackTo, vaultError } from "../errors.js";
 import { asRecord, listOf } from "../json.js";
 import type { Redactor } from "../redact.js";
 import {
@@ -35,11 +33,6 @@ import {
 /** Name of a fork's own requests in error texts. */
 export const FORK_REQUESTS = "the requests of a fork";
 
-export interface UpstreamCall {
-  readonly method: string;
-  readonly params: readonly unknown[];
-}
-
 /** The node behind a fork, and the block that is forked. */
 export interface Upstream extends HttpSettings {
   /** Name of the network in error texts. */
@@ -48,33 +41,32 @@ export interface Upstream extends HttpSettings {
   readonly redactor: Redactor;
   readonly number: number;
   readonly hash: string;
-  /** Ends all requests. */
-  readonly signal?: AbortSignal | undefined;
+  /** End all requests. */
+  readonly signals: readonly AbortSignal[];
 }
 
-/** State to fetch before it is needed. */
+/** What will be executed on a fork, whose state is fetched beforehand. */
 export interface WarmPlan {
-  /** Each is made on the state of the block. */
   readonly calls: readonly CallRequest[];
   /** Accounts that are read without a call. */
   readonly accounts: readonly string[];
 }
 
+interface Call {
+  readonly method: string;
+  readonly params: readonly unknown[];
+}
+
 /** Most nodes take as many calls in one batch. */
 const BATCH_SIZE = 100;
 
-/** Methods for state, with the place of the block among the parameters. */
-const stateMethods: Readonly<Record<string, number>> = {
-  eth_getBalance: 1,
-  eth_getCode: 1,
-  eth_getTransactionCount: 1,
-  eth_getStorageAt: 2,
-};
-
-/** Their answers are the same on each branch. */
-const timelessMethods: readonly string[] = [CHAIN_METHOD, "net_version"];
-
-const SERVER_ERROR = -32_000;
+/** The block is the last parameter of each. */
+const accountMethods = [
+  "eth_getBalance",
+  "eth_getCode",
+  "eth_getTransactionCount",
+];
+const stateMethods = [...accountMethods, "eth_getStorageAt"];
 
 /**
  * The simulator asks once for each value of a block that is so far below the newest, and
@@ -84,8 +76,8 @@ const DEEP = 1_000;
 
 /**
  * What a fork reads from its node: each value once, and all of one branch of the chain.
- * State of the block is asked for by the block's hash (EIP-1898). After what else is read,
- * and all that a node without hashes answers, the hash at the block's number is compared.
+ * State is asked for by the block's hash (EIP-1898). After what else is read, and all that
+ * a node without hashes answers, the hash at the block's number is compared.
  *
  * Hardhat's simulator reads it from a server on loopback.
  */
@@ -96,14 +88,8 @@ export class Memo {
   readonly #over = new AbortController();
   /** Nobody can guess it: other users of this machine must not reach the node. */
   readonly #path = `/${randomBytes(24).toString("hex")}`;
-  readonly #server: Server;
+  readonly #server = createServer();
   #warming: Promise<void> = Promise.resolve();
-  /** Of the server. */
-  public url = "";
-  /** The reason why nothing more is read, if there is one. */
-  public ended: VaultError | undefined;
-  /** The last error of this fork's requests that no node has sent, if there was one. */
-  public failure: unknown;
 
   /**
    * @param folder Empty folder for the simulator, which must have one. Its own is kept by
@@ -113,40 +99,28 @@ export class Memo {
     private readonly upstream: Upstream,
     public readonly folder: string,
   ) {
-    const { network, redactor, number, signal } = upstream;
+    const { network, redactor, number, signals } = upstream;
     this.#transport = new HttpTransport(upstream);
     const node = new KnownNode(redactor);
     // Of several nodes behind the URL, one may still be behind.
     node.noteBlock(number);
-    this.#rpc = new RpcClient(this.#transport, network, node)
-      .withOptions({ signal })
-      .withOptions({ signal: this.#over.signal })
-      .withRetries(fewRetries);
-    this.#server = createServer((request, response) => {
-      this.#respond(request).then(
-        (answer) => {
-          response.statusCode = answer === undefined ? 404 : 200;
-          response.setHeader("content-type", "application/json");
-          response.end(JSON.stringify(answer));
-        },
-        () => response.destroy(),
-      );
-    });
-    // A kept connection must not close while the simulator sends on it.
-    this.#server.keepAliveTimeout = 0;
-    // A fork that nobody closes does not keep the process alive.
-    this.#server.on("connection", (socket) => socket.unref());
-    this.#server.unref();
+    this.#rpc = [...signals, this.#over.signal].reduce(
+      (rpc, signal) => rpc.withOptions({ signal }),
+      new RpcClient(this.#transport, network, node).withRetries(fewRetries),
+    );
   }
 
   public static async open(upstream: Upstream): Promise<Memo> {
     const folder = await mkdtemp(path.join(tmpdir(), "vault-fork-"));
-    const opened = new Memo(upstream, folder);
-    opened.#server.listen(0, "127.0.0.1");
-    await once(opened.#server, "listening");
-    const { port } = asRecord(opened.#server.address());
-    opened.url = `http://127.0.0.1:${String(port)}${opened.#path}`;
-    return opened;
+    const memo = new Memo(upstream, folder);
+    await memo.#listen();
+    return memo;
+  }
+
+  /** Of the server. */
+  public get url(): string {
+    const { port } = asRecord(this.#server.address());
+    return `http://127.0.0.1:${String(port)}${this.#path}`;
   }
 
   /**
@@ -157,44 +131,22 @@ export class Memo {
    */
   public async begin(): Promise<number> {
     const at = toQuantity(this.upstream.number);
-    const block = { method: BLOCK_METHOD, params: [at, true] };
     const chain = { method: CHAIN_METHOD, params: [] };
-    await this.fetch([
-      block,
-      chain,
+    const calls = [
+      { method: BLOCK_METHOD, params: [at, true] },
       { method: BLOCK_METHOD, params: [at, false] },
       { method: "net_version", params: [] },
-    ]);
-    await this.get(block);
+      chain,
+    ];
+    await this.#fetch(calls);
+    await Promise.all(calls.map(async (call) => await this.get(call)));
     return parseChainId(this.upstream.network, await this.get(chain));
   }
 
-  /** The connection of the fork ends this, too. */
-  public closeWith(connection: { close: () => Promise<void> }): void {
-    const close = connection.close.bind(connection);
-    connection.close = async () => {
-      await close();
-      await this.close();
-    };
-  }
-
-  public async close(): Promise<void> {
-    const { network } = this.upstream;
-    this.ended = vaultError("VAULT_FORK_CLOSED", { network });
-    this.#over.abort(this.ended);
-    this.#server.close();
-    this.#server.closeAllConnections();
-    await Promise.all([
-      this.#transport.close(),
-      // The simulator may still write to it.
-      rm(this.folder, { recursive: true, force: true, maxRetries: 3 }),
-    ]);
-  }
-
-  /** @throws VaultError VAULT_FORK_REORGED once the chain has replaced the block */
-  public async get(call: UpstreamCall): Promise<unknown> {
+  /** @throws VaultError VAULT_FORK_REORGED if the chain has replaced the block */
+  public async get(call: Call): Promise<unknown> {
     const key = keyOf(call);
-    if (!this.#values.has(key) && call.method in stateMethods) {
+    if (this.#isState(call) && !this.#values.has(key)) {
       await this.#warming;
     }
     const value = this.#values.get(key) ?? this.#read(call);
@@ -202,29 +154,6 @@ export class Memo {
     // An error is no value: the next one to need it asks again.
     value.catch(() => this.#values.delete(key));
     return await value;
-  }
-
-  /**
-   * Fetches values in few requests: state of the block, its header, and what is the same on
-   * each branch. What fails is left to {@link get}.
-   */
-  public async fetch(calls: readonly UpstreamCall[]): Promise<void> {
-    const { hash: blockHash } = this.upstream;
-    const byHash = { blockHash, requireCanonical: true };
-    let results = await this.#ask(
-      calls.map((call) => this.#at(call, byHash) ?? call),
-    );
-    if (results.every((result) => result === undefined)) {
-      // The node may take no hashes.
-      results = await this.#ask(calls);
-      await this.requireSameBranch();
-    }
-    for (const [index, call] of calls.entries()) {
-      const result = results[index];
-      if (this.#isValue(call, result)) {
-        this.#values.set(keyOf(call), Promise.resolve(result));
-      }
-    }
   }
 
   /**
@@ -239,115 +168,130 @@ export class Memo {
       const lists = await this.#ask(
         calls.map((call) => ({ method, params: [call, at] })),
       );
-      const known = new Set(
-        [...accounts, ...calls.flatMap(({ from, to }) => [from, to])].map(
-          (address) => address.toLowerCase(),
-        ),
-      );
-      const slots = new Set<string>();
+      const ofCalls = calls.flatMap(({ from, to }) => [from, to]);
+      const wanted = new Map<string, Call>();
+      const want = (name: string, address: string, ...rest: string[]): void => {
+        const params = [address.toLowerCase(), ...rest, at];
+        const call = { method: name, params };
+        wanted.set(keyOf(call), call);
+      };
+      const wantAccount = (address: string): void => {
+        for (const name of accountMethods) {
+          want(name, address);
+        }
+      };
+      [...accounts, ...ofCalls].forEach(wantAccount);
       for (const list of lists) {
         for (const entry of listOf(asRecord(list)["accessList"])) {
           const { address, storageKeys } = asRecord(entry);
           if (isAddress(address)) {
-            known.add(address.toLowerCase());
-            for (const key of listOf(storageKeys)) {
-              slots.add(`${address.toLowerCase()} ${String(key)}`);
+            wantAccount(address);
+            for (const slot of listOf(storageKeys)) {
+              want("eth_getStorageAt", address, toQuantity(String(slot)));
             }
           }
         }
       }
-      const ofAccounts = [...known].flatMap((address) =>
-        ["eth_getBalance", "eth_getTransactionCount", "eth_getCode"].map(
-          (name) => ({ method: name, params: [address, at] }),
-        ),
-      );
-      const ofStorage = [...slots].map((slot) => ({
-        method: "eth_getStorageAt",
-        params: [...slot.split(" "), at],
-      }));
-      await this.fetch([...ofAccounts, ...ofStorage]);
+      await this.#fetch([...wanted.values()]);
     };
     // A failure here comes again when the value is needed.
     this.#warming = fill().catch(() => undefined);
   }
 
-  /** @throws VaultError VAULT_FORK_REORGED if the chain has replaced the block */
+  /**
+   * Shows that the chain still has the block, and its node answers.
+   *
+   * @throws VaultError VAULT_FORK_REORGED, VAULT_FORK_CLOSED
+   */
   public async requireSameBranch(): Promise<void> {
-    await this.#ofBranch(async () => {
-      await requireSameBranch(this.#rpc, this.upstream);
-    });
+    const { network, number: block, hash: expected } = this.upstream;
+    await requireSameBranch(this.#rpc, this.upstream).catch(
+      (error: unknown) => {
+        if (!isReorganised(error)) {
+          throw error;
+        }
+        const found = String(error.details["found"]);
+        const details = { network, block, expected, found };
+        throw vaultError("VAULT_FORK_REORGED", details);
+      },
+    );
+  }
+
+  public async close(): Promise<void> {
+    const { network } = this.upstream;
+    this.#over.abort(vaultError("VAULT_FORK_CLOSED", { network }));
+    this.#server.close();
+    this.#server.closeAllConnections();
+    await Promise.all([
+      this.#transport.close(),
+      // The simulator may still write to it.
+      rm(this.folder, { recursive: true, force: true, maxRetries: 3 }),
+    ]);
+  }
+
+  /** Fetches values in few requests. What fails is left to {@link get}. */
+  async #fetch(calls: readonly Call[]): Promise<void> {
+    const { hash: blockHash } = this.upstream;
+    const byHash = { blockHash, requireCanonical: true };
+    let results = await this.#ask(
+      calls.map((call) => (this.#isState(call) ? ofBlock(byHash, call) : call)),
+    );
+    if (results.every((result) => result === undefined)) {
+      // The node may take no hashes.
+      results = await this.#ask(calls);
+      await this.requireSameBranch();
+    }
+    for (const [index, call] of calls.entries()) {
+      if (this.#isValue(call, results[index])) {
+        this.#values.set(keyOf(call), Promise.resolve(results[index]));
+      }
+    }
   }
 
   /** Asks in batches, else one by one. @returns Undefined for what fails. */
-  async #ask(calls: readonly UpstreamCall[]): Promise<readonly unknown[]> {
-    // In time for a node that takes five requests a second.
-    const batches = this.#rpc.withRetries(fewRetries, 6);
-    const alone = async ({ method, params }: UpstreamCall): Promise<unknown> =>
-      await this.#rpc.request(method, params).catch(fallbackTo(undefined));
-    const answers: Array<Promise<readonly unknown[]>> = [];
+  async #ask(calls: readonly Call[]): Promise<readonly unknown[]> {
+    const batches: Array<readonly Call[]> = [];
     for (let start = 0; start < calls.length; start += BATCH_SIZE) {
-      const batch = calls.slice(start, start + BATCH_SIZE);
-      const asked = batches.request(BATCH, batch).then(listOf);
-      answers.push(
-        asked
-          .catch(fallbackTo(undefined))
-          .then((all) => all ?? Promise.all(batch.map(alone))),
-      );
+      batches.push(calls.slice(start, start + BATCH_SIZE));
     }
+    const ask = async (method: string, params: readonly unknown[]) =>
+      await this.#rpc.request(method, params).catch(fallbackTo(undefined));
+    const answers = batches.map(async (batch) => {
+      const answered = await ask(BATCH, batch);
+      return answered === undefined
+        ? await Promise.all(
+            batch.map(async ({ method, params }) => await ask(method, params)),
+          )
+        : listOf(answered);
+    });
     return (await Promise.all(answers)).flat();
   }
 
-  async #read(call: UpstreamCall): Promise<unknown> {
+  async #read(call: Call): Promise<unknown> {
     const { method, params } = call;
-    const rpc = this.#rpc;
-    const ofBlock = async (block: unknown): Promise<unknown> =>
-      await rpc.request(method, this.#at(call, block)?.params ?? params);
-    return await this.#ofBranch(async () => {
-      const isState = this.#at(call, undefined) !== undefined;
-      const result = isState
-        ? await readOnBranch(
-            rpc,
-            this.upstream,
-            async () => await requestAt(rpc, this.upstream, ofBlock),
-          )
-        : await ofBlock(undefined);
-      if (!isState && !timelessMethods.includes(method)) {
-        await requireSameBranch(rpc, this.upstream);
-      }
-      if (!this.#isValue(call, result)) {
-        throw rpc.parser(method).invalid("the value has another form");
-      }
-      return result;
-    });
+    const [rpc, pin] = [this.#rpc, this.upstream];
+    let result: unknown;
+    if (this.#isState(call)) {
+      const readAt = async (block: unknown): Promise<unknown> =>
+        await rpc.request(method, ofBlock(block, call).params);
+      result = await readOnBranch(
+        rpc,
+        pin,
+        async () => await requestAt(rpc, pin, readAt),
+      );
+    } else {
+      result = await rpc.request(method, params);
+      await this.requireSameBranch();
+    }
+    if (!this.#isValue(call, result)) {
+      throw rpc.parser(method).invalid("the value has another form");
+    }
+    return result;
   }
 
-  async #ofBranch<T>(read: () => Promise<T>): Promise<T> {
-    if (this.ended !== undefined) {
-      throw this.ended;
-    }
-    try {
-      return await read();
-    } catch (error) {
-      if (!isReorganised(error)) {
-        throw error;
-      }
-      const { network, number: block, hash: expected } = this.upstream;
-      const found = String(error.details["found"]);
-      const details = { network, block, expected, found };
-      this.ended ??= vaultError("VAULT_FORK_REORGED", details);
-      throw this.ended;
-    }
-  }
-
-  /** Names the block otherwise. @returns Undefined for a call that asks for no state of it. */
-  #at(
-    { method, params }: UpstreamCall,
-    block: unknown,
-  ): UpstreamCall | undefined {
-    const place = stateMethods[method];
-    return place !== undefined && this.#isBlock(params[place])
-      ? { method, params: params.with(place, block) }
-      : undefined;
+  /** True for a call that asks for state of the block. */
+  #isState({ method, params }: Call): boolean {
+    return stateMethods.includes(method) && this.#isBlock(params.at(-1));
   }
 
   #isBlock(block: unknown): boolean {
@@ -358,29 +302,45 @@ export class Memo {
    * False for another form of value, of which the simulator would take null and `0x` for 0,
    * and for the block of another branch.
    */
-  #isValue({ method, params }: UpstreamCall, result: unknown): boolean {
+  #isValue(call: Call, result: unknown): boolean {
+    const { method, params } = call;
     if (method === BLOCK_METHOD && this.#isBlock(params[0])) {
       const { hash } = asRecord(result);
       return String(hash).toLowerCase() === this.upstream.hash.toLowerCase();
     }
+    if (!this.#isState(call)) {
+      return result !== undefined;
+    }
     return method === "eth_getCode"
       ? isHexString(result, true)
-      : method in stateMethods || method === CHAIN_METHOD
-        ? isHexString(result) && /^0x.{1,64}$/u.test(result)
-        : result !== undefined;
+      : isHexString(result) && result.length > 2 && result.length <= 66;
   }
 
-  /** @returns Undefined for who does not know the path. */
-  async #respond(request: IncomingMessage): Promise<unknown> {
-    if (request.method !== "POST" || request.url !== this.#path) {
-      return undefined;
-    }
-    const body: unknown = JSON.parse(await text(request));
-    const answer = async (asked: unknown): Promise<object> =>
-      await this.#answer(asked);
-    return Array.isArray(body)
-      ? await Promise.all(body.map(answer))
-      : await answer(body);
+  /** Answers the simulator. */
+  async #listen(): Promise<void> {
+    const server = this.#server;
+    server.on("request", (request, response) => {
+      if (request.method !== "POST" || request.url !== this.#path) {
+        response.writeHead(404).end();
+        return;
+      }
+      const answering = text(request).then(async (body) => {
+        const asked: unknown = JSON.parse(body);
+        const answer = Array.isArray(asked)
+          ? await Promise.all(asked.map(async (one) => await this.#answer(one)))
+          : await this.#answer(asked);
+        response.setHeader("content-type", "application/json");
+        response.end(JSON.stringify(answer));
+      });
+      answering.catch(() => response.destroy());
+    });
+    // A kept connection must not close while the simulator sends on it.
+    server.keepAliveTimeout = 0;
+    // A fork that nobody closes does not keep the process alive.
+    server.on("connection", (socket) => socket.unref());
+    server.unref();
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
   }
 
   async #answer(request: unknown): Promise<object> {
@@ -392,33 +352,19 @@ export class Memo {
           ? toQuantity(this.upstream.number + DEEP)
           : await this.get(call);
       return { jsonrpc: "2.0", id, result };
-    } catch (error) {
-      // An error of the node is passed on.
-      const { rpcCode: code = SERVER_ERROR, problem } = asRecord(
-        hasErrorCode(error, "VAULT_RPC_ERROR") ? error.details : undefined,
-      );
-      this.failure = problem === undefined ? error : this.failure;
-      const failure = classify(error, this.upstream, FORK_REQUESTS);
-      const { message } = failure.error;
-      return {
-        jsonrpc: "2.0",
-        id,
-        error: { code, message: problem ?? message },
-      };
+    } catch (thrown) {
+      const { error } = classify(thrown, this.upstream, FORK_REQUESTS);
+      const { message } = error;
+      return { jsonrpc: "2.0", id, error: { code: -32_000, message } };
     }
   }
 }
 
-/** A quantity and a word for a slot of storage are one number. */
-function keyOf({ method, params }: UpstreamCall): string {
-  return JSON.stringify([
-    method,
-    ...params.map((part) =>
-      typeof part !== "string"
-        ? part
-        : isHexString(part) && part.length > 2 && !isHexString(part, 20)
-          ? String(BigInt(part))
-          : part.toLowerCase(),
-    ),
-  ]);
+/** The same call at another block. */
+function ofBlock(block: unknown, { method, params }: Call): Call {
+  return { method, params: params.with(-1, block) };
+}
+
+function keyOf({ method, params }: Call): string {
+  return JSON.stringify([method, params]);
 }

@@ -68,7 +68,7 @@ export interface SimulationRequest {
   readonly hardfork?: string | undefined;
   /** The way of the settlement, from the sender. Default: the configured one. */
   readonly route?: SettlementRoute;
-  /** The price of gas, undefined if it is not known. Default: it is asked for. */
+  /** The price of gas; undefined if it is not known. */
   readonly price?: GasPrice | undefined;
 }
 

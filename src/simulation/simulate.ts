@@ -9,7 +9,7 @@ import { resolveFees } from "../sending/fees.js";
 import type { GasPrice } from "../sending/fees.js";
 import { chooseNextBlock } from "./next-block.js";
 import type { ChosenNextBlock } from "./next-block.js";
-import { countOrders, describe } from "./describe.js";
+import { describe } from "./describe.js";
 import type { Attempt, Engine, Run, Watched } from "./engines/engine.js";
 import { simulateOnFork } from "./engines/fork.js";
 import { simulateInProcess } from "./engines/in-process.js";
@@ -22,6 +22,7 @@ import {
   accountIn,
   balanceCall,
   balanceIn,
+  countOrders,
   decodeState,
   findContracts,
   makeWatchList,
@@ -71,6 +72,16 @@ export async function simulateSettleAll(
   return await simulate(client, { ...asked, sender, price }, chosen);
 }
 
+/** @returns Undefined if the node does not tell. */
+async function priceIn(
+  { rpc, connection }: VaultHost,
+  next: Promise<ChosenNextBlock>,
+): Promise<GasPrice | undefined> {
+  return await resolveFees(rpc, connection.networkConfig, next).catch(
+    fallbackTo(undefined, ({ kind }) => kind === "rpc"),
+  );
+}
+
 /**
  * Simulates a settlement once, as it would be sent.
  *
@@ -82,37 +93,54 @@ export async function simulate(
   request: SimulationRequest,
   next: ChosenNextBlock,
 ): Promise<Simulated> {
-  const { networkName } = vault;
+  const { networkName: network, connection } = vault;
   const { base } = next;
-  const { orderIDs = [], tokens = [] } = request;
-  const [contracts, vaultContract, attempt] = await Promise.all([
+  const { orderIDs = [], tokens, price } = request;
+  const sender = checksumAddress(request.sender);
+  const [contracts, route] = await Promise.all([
     findContracts(vault),
-    vault.addressOf("vault", "settleAll"),
-    attemptOf(vault, request, next),
+    request.route ?? findRoute(vault, sender, base, { tokens }),
   ]);
-  const { from: sender, guard } = attempt.route;
-  const watched = makeWatchList({
-    network: networkName,
-    contracts,
-    sender,
-    orderIDs,
-    tokens: [...new Set([...tokens, ...(guard?.tokens ?? [])])],
-  });
-  const run = await runFirst(
-    vault,
-    enginesFor(vault, request),
-    attempt,
-    watched,
-  );
-  // A reading that fails is an error in its place; a token without a balance throws.
+  const { gas: configured } = connection.networkConfig;
+  const gas = request.gas ?? (configured === "auto" ? undefined : configured);
+  const attempt: Attempt = {
+    route: { ...route, from: sender },
+    gas: gas ?? next.gasLimit,
+    isGasGiven: gas !== undefined,
+    gasPrice: price?.current,
+    next,
+    hardfork: request.hardfork,
+  };
+  const { guard } = route;
+  const named = new Set([...(tokens ?? []), ...(guard?.tokens ?? [])]);
+  const asked = { network, contracts, sender, orderIDs, tokens: [...named] };
+  const watched = makeWatchList(asked);
+  const engines = enginesFor(vault, request);
+  const run = await runFirst(vault, engines, attempt, watched);
   const before = decodeState(watched, run.before);
   const after = decodeState(watched, run.after, run.lent - run.feePaid);
-  if (accountIn(before, vaultContract.address).codeSize === 0n) {
+  const target = contracts.find(({ role }) => role === "vault");
+  if (
+    target !== undefined &&
+    accountIn(before, target.address).codeSize === 0n
+  ) {
     // Its code is known from the readings, without a request of its own. A call to an
     // address without code succeeds, and would pass for a settlement.
-    throw noCode("vault", vaultContract, networkName, base.number);
+    throw noCode("vault", target, network, base.number);
   }
-  const found = {
+  // The round before is read with the settlement in one request, so a settled round is
+  // noticed only after it.
+  const isSettled = roundOf(before)?.settled === true;
+  const kept = isSettled ? [] : await findKept(vault, attempt, run);
+  const effects = {
+    attempt,
+    run,
+    before,
+    after,
+    kept,
+    orders: orderIDs.length,
+  };
+  return {
     chainId: before.block.chainId,
     block: { number: base.number, timestamp: base.timestamp },
     pin: { number: base.number, hash: base.hash },
@@ -120,57 +148,12 @@ export async function simulate(
     contracts,
     ordersRead: countOrders(before),
     balance: accountIn(before, sender).balance,
-  };
-  // The round before is read with the settlement in one request, so a settled round is
-  // noticed only after it.
-  if (roundOf(before)?.settled === true) {
-    const simulation = alreadySettled(run.engine, guard?.address ?? null);
-    return { ...found, gasNeeded: null, kept: [], simulation };
-  }
-  const kept = await findKept(vault, attempt, run);
-  const effects = { attempt, run, before, after, kept };
-  return {
-    ...found,
-    gasNeeded: run.gasNeeded,
+    gasNeeded: isSettled ? null : run.gasNeeded,
     kept,
-    simulation: await describe(vault, { ...effects, orders: orderIDs.length }),
+    simulation: isSettled
+      ? alreadySettled(run.engine, guard?.address ?? null)
+      : await describe(vault, effects),
   };
-}
-
-/** The transaction as it would be sent, with what it does not say for itself. */
-async function attemptOf(
-  vault: VaultHost,
-  request: SimulationRequest,
-  next: ChosenNextBlock,
-): Promise<Attempt> {
-  const { networkConfig } = vault.connection;
-  const from = checksumAddress(request.sender);
-  const { tokens } = request;
-  const [route, price] = await Promise.all([
-    request.route ?? findRoute(vault, from, next.base, { tokens }),
-    "price" in request ? request.price : priceIn(vault, next),
-  ]);
-  const given =
-    request.gas ??
-    (networkConfig.gas === "auto" ? undefined : networkConfig.gas);
-  return {
-    route: { ...route, from },
-    gas: given ?? next.gasLimit,
-    isGasGiven: given !== undefined,
-    gasPrice: price?.current,
-    next,
-    hardfork: request.hardfork,
-  };
-}
-
-/** @returns Undefined if the node does not tell. */
-async function priceIn(
-  { rpc, connection }: VaultHost,
-  next: ChosenNextBlock | Promise<ChosenNextBlock>,
-): Promise<GasPrice | undefined> {
-  return await resolveFees(rpc, connection.networkConfig, next).catch(
-    fallbackTo(undefined, ({ kind }) => kind === "rpc"),
-  );
 }
 
 const runners: Readonly<Record<SimulationEngine, Engine>> = {

@@ -24,7 +24,7 @@ import type {
   VaultRound,
 } from "../protocol/index.js";
 import type { CallResult } from "../rpc/calls.js";
-import type { State } from "./engines/engine.js";
+import type { State, Watched } from "./engines/engine.js";
 import { NATIVE } from "./tokens.js";
 import type { ReadingChange, ReadingValue } from "./types.js";
 
@@ -57,7 +57,7 @@ export interface Balance {
   readonly amount: bigint;
 }
 
-/** One read, before and after the settlement by the same item. */
+/** A reading of a known contract, or the balance of a token. */
 interface WatchedRead extends ReadCall {
   readonly decode: (
     answer: CallResult,
@@ -66,12 +66,16 @@ interface WatchedRead extends ReadCall {
 }
 
 /** Reads before and after a settlement. */
-export interface WatchList {
-  /** The sender comes first. */
-  readonly accounts: readonly Address[];
+export interface WatchList extends Watched {
   /** Readings of known contracts, orders last; then the balances of tokens. */
   readonly reads: readonly WatchedRead[];
 }
+
+const readings = standaloneQueries.map(({ operation, args, path }) => ({
+  name: path.join("."),
+  call: encodeCall(operation, args),
+  fields: operationEntry(operation).outputs,
+}));
 
 /** Omits the readings of contracts that are not in `contracts`. */
 export function makeWatchList({
@@ -87,18 +91,15 @@ export function makeWatchList({
   readonly orderIDs?: readonly bigint[];
   readonly tokens?: readonly string[];
 }): WatchList {
-  const orders = orderIDs.map((orderID) => ({
-    operation: "getOrderInfo" as const,
-    args: [orderID],
-    path: ["orders", String(orderID)],
+  const orders = orderIDs.map((id) => ({
+    name: `orders.${id}`,
+    call: encodeCall("getOrderInfo", [id]),
   }));
   const reads: WatchedRead[] = [];
-  for (const { operation, args, path } of [...standaloneQueries, ...orders]) {
-    const call = encodeCall(operation, args);
+  for (const { name, call } of [...readings, ...orders]) {
     const target = contracts.find(({ role }) => role === call.role);
     if (target !== undefined) {
       const { address } = target;
-      const name = path.join(".");
       const decode: WatchedRead["decode"] = (answer, facts) => {
         const lacksCode = accountIn(facts, address).codeSize === 0n;
         const answered = { call, target, network, answer, lacksCode };
@@ -150,36 +151,35 @@ export interface ChainState extends LensFacts {
 }
 
 /**
- * Decodes what an engine read.
+ * Decodes what an engine read. A reading that fails is an error in its place.
  *
  * @param surplus Wei that the first account has too much, because of the fee.
+ * @throws VaultError VAULT_NOT_A_TOKEN
  */
 export function decodeState(
   { accounts, reads }: WatchList,
   { facts, answers }: State,
   surplus = 0n,
 ): ChainState {
-  const readings = new Map<string, unknown>();
+  const found = new Map<string, unknown>();
   const ofTokens: Balance[] = [];
   for (const [index, { decode }] of reads.entries()) {
     const answer = answers[index];
     assertInvariant(answer !== undefined, "a read without an answer");
     const decoded = decode(answer, facts);
     if ("name" in decoded) {
-      readings.set(decoded.name, decoded.value);
+      found.set(decoded.name, decoded.value);
     } else {
       ofTokens.push(decoded);
     }
   }
-  const balances = accounts.flatMap((account, index) => [
-    {
-      account,
-      token: NATIVE,
-      amount: accountIn(facts, account).balance - (index === 0 ? surplus : 0n),
-    } as const,
-    ...ofTokens.filter((one) => one.account === account),
-  ]);
-  return { ...facts, readings, balances };
+  const balances = accounts.flatMap((account, index): readonly Balance[] => {
+    const { balance } = accountIn(facts, account);
+    const amount = index === 0 ? balance - surplus : balance;
+    const own = ofTokens.filter((one) => one.account === account);
+    return [{ account, token: NATIVE, amount }, ...own];
+  });
+  return { ...facts, readings: found, balances };
 }
 
 /** Balance and code of a watched account, whose address has its checksum. */
@@ -198,20 +198,27 @@ export function readingsIn(snapshot: VaultSnapshot): Readings {
   );
 }
 
+/** Number of orders that could be read. */
+export function countOrders({ readings: all }: ChainState): number {
+  return [...all].filter(
+    ([name, value]) => name.startsWith("orders.") && !isFailedReading(value),
+  ).length;
+}
+
 /** @returns Undefined if the round cannot be read. */
 export function roundOf({
-  readings,
+  readings: all,
 }: Pick<ChainState, "readings">): VaultRound | undefined {
-  const round = readings.get("round");
+  const round = all.get("round");
   // the result type of getLatestRoundInfo
   return isFailedReading(round) ? undefined : (round as VaultRound | undefined);
 }
 
 export function readingFields(reading: string): readonly Field[] {
-  const found = standaloneQueries.find(
-    ({ path }) => path.join(".") === reading,
+  return (
+    readings.find(({ name }) => name === reading)?.fields ??
+    operationEntry("getOrderInfo").outputs
   );
-  return operationEntry(found?.operation ?? "getOrderInfo").outputs;
 }
 
 export function changesBetween(

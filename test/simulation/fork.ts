@@ -139,7 +139,7 @@ describe("vault.fork()", () => {
     expect(block?.gasLimit).to.equal(25_000_000n);
     const error = await expectVaultError(
       vault.fork({ hardfork: "atlantis" }),
-      "VAULT_INVALID_ENUM",
+      "VAULT_HARDHAT_ERROR",
     );
     expect(error.message).to.contain("hardfork").and.to.contain("prague");
   });

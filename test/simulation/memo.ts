@@ -77,24 +77,33 @@ describe("what a fork reads from its node", () => {
     await Memo.open({
       ...{ network: "live", redactor: new Redactor(), url: server.url },
       ...{ headers: {}, timeout: 10_000, number: NUMBER, hash: HASH },
+      signals: [],
     });
   /** The methods of each HTTP request. */
   const sent = (): ReadonlyArray<readonly string[]> =>
     server.bodies.map((calls) => calls.map(({ method }) => method));
+  const sizes = (): readonly number[] =>
+    server.bodies.map(({ length }) => length);
   /** After the node has shown whether it takes hashes. */
   const begun = async (): Promise<void> => {
     await memo.get(call("eth_getStorageAt", OTHER, "0x1", AT));
     server.clear();
   };
+  /** Three values of each account are fetched. */
+  const warm = async (...accounts: readonly string[]): Promise<void> => {
+    memo.warm(() => ({ calls: [], accounts }));
+    await memo.get(call("eth_getStorageAt", OTHER, "0x77", AT));
+  };
 
   describe("of one branch", () => {
     it("state is asked for by the block's hash, so that a node on another branch cannot answer", async () => {
       expect(await memo.get(balance)).to.equal("0x07");
-      expect(sent()).to.deep.equal([["eth_getBalance"]]);
       expect(server.bodies[0]?.[0]?.params).to.deep.equal([
         ACCOUNT,
         { blockHash: HASH, requireCanonical: true },
       ]);
+      await warm(FROM);
+      expect(server.bodies[1]?.every(isByHash)).to.equal(true);
     });
 
     it("state is asked for again, by the hash, if a node behind the same URL does not have the block yet", async () => {
@@ -104,27 +113,22 @@ describe("what a fork reads from its node", () => {
       expect(await memo.get(balance)).to.equal("0x07");
     });
 
-    it("state is asked for by number of a node that takes no hash, and the block's hash is compared afterwards, in a batch, too", async () => {
+    it("state is asked for by number of a node that takes no hash, and the block's hash is compared afterwards", async () => {
       byHash = () => badParams;
       byNumber = () => ({ result: "0x08" });
       expect(await memo.get(balance)).to.equal("0x08");
       server.clear();
       expect(await memo.get(code)).to.equal("0x08");
       expect(sent()).to.deep.equal([["eth_getCode"], ["eth_getBlockByNumber"]]);
-      chain = () => others;
-      await expectVaultError(
-        memo.fetch([call("eth_getCode", OTHER, AT)]),
-        "VAULT_FORK_REORGED",
-      );
     });
 
-    it("no value of a batch is kept that a node without hashes answers of another branch", async () => {
+    it("no value is kept that a node without hashes answers of another branch, alone or in a batch", async () => {
       byHash = () => badParams;
       byNumber = () => ({ result: "0x08" });
       chain = () => others;
-      const fetched = await memo.fetch([balance, code]).catch(() => "failed");
-      expect(fetched).to.equal("failed");
-      await expectVaultError(memo.get(balance), "VAULT_FORK_REORGED");
+      memo.warm(() => ({ calls: [], accounts: [ACCOUNT] }));
+      await expectVaultError(memo.get(balance), "VAULT_REORGED");
+      expect(sent()).to.deep.include(["eth_getBlockByNumber"]);
     });
 
     it("the block itself is asked for again while the node has none at its number, and is not taken of another branch", async () => {
@@ -142,8 +146,6 @@ describe("what a fork reads from its node", () => {
     for (const [method, ...params] of [
       ["eth_getBlockByNumber", BELOW, true],
       ["eth_getLogs", {}],
-      ["eth_getTransactionReceipt", HASH],
-      ["eth_feeHistory", "0x1", BELOW, []],
       ["eth_getBalance", ACCOUNT, BELOW],
     ] as const) {
       it(`${method} below the block is not taken once the chain has replaced the block`, async () => {
@@ -161,7 +163,7 @@ describe("what a fork reads from its node", () => {
       });
     }
 
-    it("nothing is asked for any more once the chain has replaced the block, and what was read is still there", async () => {
+    it("what was read is still there once the chain has replaced the block", async () => {
       await memo.get(balance);
       chain = () => others;
       const { details } = await expectVaultError(
@@ -169,10 +171,6 @@ describe("what a fork reads from its node", () => {
         "VAULT_FORK_REORGED",
       );
       expect(details).to.include({ network: "live", block: NUMBER });
-      expect(memo.ended?.code).to.equal("VAULT_FORK_REORGED");
-      server.clear();
-      await expectVaultError(memo.get(code), "VAULT_FORK_REORGED");
-      expect(server.bodies).to.deep.equal([]);
       expect(await memo.get(balance)).to.equal("0x07");
     });
 
@@ -184,25 +182,16 @@ describe("what a fork reads from its node", () => {
   });
 
   describe("once", () => {
-    it("a value is asked for once, in whichever form a place and an address are, at the same time and later", async () => {
-      const slot = `0x${"1".padStart(64, "0")}`;
-      const upper = `0x${"AB".repeat(20)}`;
-      const calls = [
-        call("eth_getStorageAt", ACCOUNT, "0x1", AT),
-        call("eth_getStorageAt", ACCOUNT, slot, AT),
-        call("eth_getStorageAt", upper, "0x1", AT),
-      ];
-      await Promise.all(calls.map(async (one) => await memo.get(one)));
-      for (const one of calls) {
-        expect(await memo.get(one)).to.equal("0x07");
-      }
-      expect(sent()).to.deep.equal([["eth_getStorageAt"]]);
+    it("a value is asked for once, at the same time and later", async () => {
+      await Promise.all([memo.get(balance), memo.get(balance)]);
+      expect(await memo.get(balance)).to.equal("0x07");
+      expect(sent()).to.deep.equal([["eth_getBalance"]]);
     });
 
     it("balance, nonce and code of accounts, of the calls and of those that their access lists name, and the slots, are fetched in one batch, for which a read waits", async () => {
       await begun();
       const list = [
-        { address: OTHER, storageKeys: [SLOT] },
+        { address: OTHER.toUpperCase().replace("X", "x"), storageKeys: [SLOT] },
         { address: 7, storageKeys: [SLOT] },
       ];
       byNumber = () => ({ result: { accessList: list } });
@@ -210,14 +199,10 @@ describe("what a fork reads from its node", () => {
         calls: [{ from: FROM, to: ACCOUNT, data: "0x" }],
         accounts: [FROM],
       }));
-      expect(
-        await memo.get(call("eth_getStorageAt", OTHER, "0x1", AT)),
-      ).to.equal("0x07");
+      const slot = call("eth_getStorageAt", OTHER, "0x1", AT);
+      expect(await memo.get(slot)).to.equal("0x07");
       expect(await memo.get(balance)).to.equal("0x07");
-      expect(server.bodies.map((calls) => calls.length)).to.deep.equal([
-        1,
-        3 * 3 + 1,
-      ]);
+      expect(sizes()).to.deep.equal([1, 3 * 3 + 1]);
     });
 
     it("a read works without the warming if the node has no access lists, or the plan fails", async () => {
@@ -242,10 +227,9 @@ describe("what a fork reads from its node", () => {
     ] as const) {
       it(`${JSON.stringify(wrong)} are no answers to ${method}, alone or in a batch, and the value is read once the node has it`, async () => {
         const asked = call(method, ACCOUNT, ...at, AT);
-        await begun();
         for (const result of wrong) {
           byHash = () => ({ result });
-          await memo.fetch([asked, asked]);
+          memo.warm(() => ({ calls: [], accounts: [ACCOUNT] }));
           const error = await expectVaultError(
             memo.get(asked),
             "VAULT_RPC_INVALID_RESPONSE",
@@ -256,15 +240,6 @@ describe("what a fork reads from its node", () => {
         expect(await memo.get(asked)).to.equal(right);
       });
     }
-
-    it("an error is no value: the next read asks again", async () => {
-      await begun();
-      byHash = () => badParams;
-      byNumber = () => badParams;
-      await expectVaultError(memo.get(balance), "VAULT_RPC_ERROR");
-      byHash = () => ({ result: "0x07" });
-      expect(await memo.get(balance)).to.equal("0x07");
-    });
 
     for (const method of ["eth_getBlockByNumber", "eth_chainId"]) {
       it(`begin() throws the error of a node that refuses ${method}`, async () => {
@@ -281,50 +256,38 @@ describe("what a fork reads from its node", () => {
   });
 
   describe("in batches", () => {
-    const many = (count: number): Array<ReturnType<typeof call>> =>
-      Array.from({ length: count }, (_, slot) =>
-        call("eth_getStorageAt", ACCOUNT, toQuantity(slot), AT),
-      );
-    /** Each slot has its own number. */
-    beforeEach(() => {
-      byHash = ({ params }) => ({ result: params[1] });
+    /** Each value is its own method. */
+    beforeEach(async () => {
+      await begun();
+      byHash = ({ method }) => ({
+        result: { eth_getBalance: "0x1", eth_getCode: "0x22" }[method] ?? "0x3",
+      });
     });
+    const expectValues = async (): Promise<void> => {
+      expect(await memo.get(balance)).to.equal("0x1");
+      expect(await memo.get(code)).to.equal("0x22");
+    };
 
     it("each value is that with its id, in whatever order they come, and those that are missing are asked for alone", async () => {
-      await begun();
       server.batch = (answers) => [
         { id: null, result: "0x99" },
         { id: 77, result: "0x99" },
         ...answers.slice(1).toReversed(),
       ];
-      await memo.fetch(many(4));
-      expect(sent()).to.have.length(1);
-      for (const [slot, one] of many(4).entries()) {
-        expect(await memo.get(one)).to.equal(toQuantity(slot));
-      }
-      expect(sent()).to.have.length(2);
-    });
-
-    it("an answer with the id of another request is not taken", async () => {
-      await begun();
-      let isFirst = true;
-      server.handler = ({ request, response }) => {
-        if (!isFirst) {
-          return byHash(request);
-        }
-        isFirst = false;
-        response.end(JSON.stringify({ jsonrpc: "2.0", id: 9, result: "0x9" }));
-        return "handled";
-      };
-      expect(await memo.get(many(3)[2] ?? balance)).to.equal("0x2");
+      await warm(ACCOUNT);
+      expect(sizes()).to.deep.equal([3, 1]);
+      await expectValues();
+      expect(sizes()).to.deep.equal([3, 1, 1]);
     });
 
     it("a batch has at most 100 calls", async () => {
-      await begun();
-      await memo.fetch(many(250));
-      expect(
-        server.bodies.map(({ length }) => length).toSorted((a, b) => b - a),
-      ).to.deep.equal([100, 100, 50]);
+      const accounts = Array.from({ length: 70 }, (_, index) =>
+        toQuantity(0x1000n + BigInt(index)).padEnd(42, "0"),
+      );
+      await warm(...accounts);
+      expect(sizes().toSorted((a, b) => b - a)).to.deep.equal([
+        100, 100, 10, 1,
+      ]);
     });
 
     for (const [title, refusal] of [
@@ -334,47 +297,37 @@ describe("what a fork reads from its node", () => {
       ["one error", { id: null, error: { code: -32_600, message: "no" } }],
     ] as const) {
       it(`values are asked for one by one of a node that answers a batch with ${title}`, async () => {
-        await begun();
         server.batch = () => refusal;
-        await memo.fetch(many(3));
+        await warm(ACCOUNT);
         server.clear();
-        for (const [slot, one] of many(3).entries()) {
-          expect(await memo.get(one)).to.equal(toQuantity(slot));
-        }
+        await expectValues();
         expect(sent()).to.deep.equal([]);
       });
     }
 
     it("a batch is repeated whole in which the node limits the rate of one call", async () => {
-      await begun();
       let refusals = 2;
       server.handler = ({ request, isBatch }) =>
         isBatch && request.id === 1 && refusals-- > 0
           ? { error: { code: -32_005, message: "limit exceeded" } }
           : byHash(request);
-      await memo.fetch(many(3));
-      expect(server.bodies.map(({ length }) => length)).to.deep.equal([
-        ...[3, 3, 3],
-      ]);
+      await warm(ACCOUNT);
+      expect(sizes()).to.deep.equal([3, 3, 3, 1]);
     });
 
     it("what a batch answers with an error is left to who needs it", async () => {
-      await begun();
       server.handler = ({ request, isBatch }) =>
         isBatch && request.id === 1 ? out : byHash(request);
-      const calls = many(3);
-      await memo.fetch(calls);
-      expect(sent()).to.have.length(1);
-      expect(await memo.get(calls[1] ?? balance)).to.equal("0x1");
-      expect(sent()).to.have.length(2);
+      await warm(ACCOUNT);
+      expect(sizes()).to.deep.equal([3, 1]);
+      await expectValues();
+      expect(sizes()).to.deep.equal([3, 1, 1]);
     });
   });
 
   describe("for the simulator, on loopback", () => {
     const post = async (body: unknown, url = memo.url): Promise<Response> =>
       await fetch(url, { method: "POST", body: JSON.stringify(body) });
-    const ask = async (method: string): Promise<unknown> =>
-      await (await post({ jsonrpc: "2.0", id: 7, method, params: [] })).json();
 
     it("it answers under its own path only", async () => {
       const { url } = memo;
@@ -397,22 +350,11 @@ describe("what a fork reads from its node", () => {
       ]);
     });
 
-    it("an error of the node is passed on as it is, another failure with the network's name, and kept", async () => {
-      const error = { code: -32_011, message: "not today" };
-      byNumber = () => ({ error });
-      expect(await ask("eth_gasPrice")).to.deep.equal({
-        ...{ jsonrpc: "2.0", id: 7, error },
-      });
-      expect(memo.failure).to.equal(undefined);
-      server.handler = ({ response }) => {
-        response.writeHead(403).end();
-        return "handled";
-      };
-      expect(await ask("eth_gasPrice")).to.have.nested.property(
-        "error.code",
-        -32_000,
-      );
-      expect(String(memo.failure)).to.contain("Network live");
+    it("an error is passed on with the network's name and the node's words", async () => {
+      byNumber = () => ({ error: { code: -32_011, message: "not today" } });
+      const asked = { id: 7, method: "eth_gasPrice", params: [] };
+      const { error } = fieldsOf(await (await post(asked)).json());
+      expect(fieldsOf(error)["message"]).to.match(/Network live .*not today/u);
     });
 
     it("the server and its folder are gone once the fork is closed, and keep no process running before that", async () => {

@@ -205,7 +205,7 @@ describe("the fee in a simulation", () => {
     const simulation = await simulateOn(node);
     expect(simulation.balances).to.deep.equal([]);
     expect(simulation.notes[0]).to.equal(
-      "The price of gas is not known: no fee is subtracted, and the contract saw a price of 0.",
+      "The price of gas is not known: the contract saw a price of 0 wei, and the fee is at this price.",
     );
   });
 

@@ -3,13 +3,10 @@
 import { dataSlice, toQuantity } from "ethers";
 
 import { requestAtBlock } from "../../client/reader.js";
-import { fallbackTo, hasErrorCode } from "../../errors.js";
+import { fallbackTo } from "../../errors.js";
 import { settlementCall } from "../../guard/call.js";
 import type { VaultHost } from "../../host.js";
-import { getCode } from "../../rpc/accounts.js";
-import { toBlockId } from "../../rpc/blocks.js";
 import { tryCall } from "../../rpc/calls.js";
-import { fewRetries } from "../../rpc/rpc-client.js";
 import type { RevertReason } from "../../rpc/revert-reason.js";
 import { openFork, planFor } from "../fork.js";
 import { FORK_REQUESTS } from "../memo.js";
@@ -25,37 +22,34 @@ export async function simulateOnFork(
   attempt: Attempt,
   watched: Watched,
 ): Promise<Run | Unavailable> {
-  const over = new AbortController();
-  const simulating = execute(vault, attempt, watched, over.signal).catch(
-    async (error: unknown) => {
-      await throwIfStateIsMissing(vault, attempt, error);
-      throw error;
-    },
-  );
+  const simulating = execute(vault, attempt, watched);
   try {
     return await vault.rpc.withinDeadline(FORK_REQUESTS, simulating);
   } finally {
-    // After the deadline, the fork still waits for its node, with a server and a folder.
-    over.abort();
+    // Its server and its folder are gone then, after a deadline, too.
     await simulating.catch(() => undefined);
   }
 }
 
-/** @param signal Ends the requests of the fork. */
 async function execute(
   vault: VaultHost,
   attempt: Attempt,
   watched: Watched,
-  signal: AbortSignal,
 ): Promise<Run | Unavailable> {
   const { route, next, hardfork } = attempt;
-  const called = callPlainly(vault, attempt);
-  // Its failure comes when the fork is made.
-  called.catch(() => undefined);
+  const onNode = await callPlainly(vault, attempt);
+  if (
+    onNode?.reverted?.kind === "panic" &&
+    BigInt(dataSlice(onNode.reverted.data, 4)) > LARGEST_PANIC
+  ) {
+    return {
+      unavailable: `Hardhat's simulator ends the process at ${onNode.reverted.text}`,
+    };
+  }
   const { connection, memo } = await openFork(vault, {
     block: next.base,
     hardfork,
-    signal,
+    signals: vault.rpc.ends,
     plan: () => planFor(vault, watched, route),
     settings: {
       // Hardhat's accounts would overwrite balances of the forked chain.
@@ -65,15 +59,6 @@ async function execute(
     },
   });
   try {
-    const onNode = await called;
-    if (
-      onNode?.reverted?.kind === "panic" &&
-      BigInt(dataSlice(onNode.reverted.data, 4)) > LARGEST_PANIC
-    ) {
-      return {
-        unavailable: `Hardhat's simulator ends the process at ${onNode.reverted.text}`,
-      };
-    }
     const forked = connection.vault;
     const onFork =
       hardfork === undefined ? await callPlainly(forked, attempt) : undefined;
@@ -106,14 +91,22 @@ interface PlainCall {
  *
  * @returns Undefined if the node refuses the call as such, for example because it takes too
  * long: that proves nothing.
+ * @throws VaultError VAULT_ARCHIVE_NODE_NEEDED if the caller chose the block, whose state is gone
  */
 async function callPlainly(
   { rpc }: VaultHost,
   { route, next, gas }: Attempt,
 ): Promise<PlainCall | undefined> {
-  return await tryCall(rpc, settlementCall(route), next.base.number, gas)
-    .then((reverted) => ({ reverted }))
-    .catch(fallbackTo<PlainCall | undefined>(undefined));
+  const call = settlementCall(route);
+  return await requestAtBlock(rpc, next.base.number, async (block) => ({
+    reverted: await tryCall(rpc, call, block, gas),
+  })).catch(
+    fallbackTo<PlainCall | undefined>(
+      undefined,
+      ({ code }) =>
+        code !== "VAULT_ARCHIVE_NODE_NEEDED" || next.isBlockGiven !== true,
+    ),
+  );
 }
 
 /** @returns Undefined unless one of them reverts: the chain has precompiles or rules of its own. */
@@ -121,36 +114,15 @@ function differenceOf(
   onNode: PlainCall | undefined,
   onFork: PlainCall | undefined,
 ): string | undefined {
-  return onNode === undefined ||
-    onFork === undefined ||
-    (onNode.reverted === undefined) === (onFork.reverted === undefined)
-    ? undefined
-    : `the node ${verdict(onNode)}, and Hardhat's simulator ${verdict(onFork)}`;
-}
-
-function verdict({ reverted }: PlainCall): string {
-  return reverted === undefined
-    ? "accepts the call"
-    : `refuses it (${reverted.text})`;
-}
-
-/**
- * Asks the node for state of a block that the caller chose, if it refused something there:
- * code and storage, which some nodes keep in different databases.
- *
- * @throws VaultError VAULT_ARCHIVE_NODE_NEEDED
- */
-async function throwIfStateIsMissing(
-  vault: VaultHost,
-  { route, next }: Attempt,
-  refusal: unknown,
-): Promise<void> {
-  if (next.isBlockGiven === true && hasErrorCode(refusal, "VAULT_RPC_ERROR")) {
-    const rpc = vault.rpc.withRetries(fewRetries);
-    await requestAtBlock(rpc, next.base, async (block) => {
-      await getCode(rpc, route.vault, block);
-      const slot = [route.vault, "0x0", toBlockId(block)];
-      await rpc.request("eth_getStorageAt", slot);
-    });
+  if (onNode === undefined || onFork === undefined) {
+    return undefined;
   }
+  const [there, here] = [onNode, onFork].map(({ reverted }) =>
+    reverted === undefined
+      ? "accepts the call"
+      : `refuses it (${reverted.text})`,
+  );
+  return (onNode.reverted === undefined) === (onFork.reverted === undefined)
+    ? undefined
+    : `the node ${there}, and Hardhat's simulator ${here}`;
 }

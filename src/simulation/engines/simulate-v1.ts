@@ -23,7 +23,7 @@ import { isRefusal } from "../../rpc/errors.js";
 import { ResponseParser } from "../../rpc/response-parser.js";
 import { fewRetries } from "../../rpc/rpc-client.js";
 import { decodeRevertReason, invalidOpcode } from "../../rpc/revert-reason.js";
-import type { RpcClient } from "../../rpc/rpc-client.js";
+import type { Answered, RpcClient } from "../../rpc/rpc-client.js";
 import { gainOf, transfersIn } from "../tokens.js";
 import type { Transfer } from "../types.js";
 import { accountIn } from "../watch-list.js";
@@ -34,13 +34,7 @@ const METHOD = "eth_simulateV1";
 
 /** A node may give a read less: Geth shares 50,000,000 gas among all calls of a request. */
 const READ_GAS = 10_000_000n;
-
-/** Error texts of nodes that lack the method or do not allow it. */
-const missingMethod =
-  /(?:method|eth_\w+).*(?:not (?:found|supported|available|allowed|exist|implemented)|does(?: not|n't) exist|unsupported|disabled)|(?:unknown|unsupported) method/iu;
-
-/** Code of JSON-RPC. */
-const INVALID_PARAMS = -32_602;
+const READ_GAS_HEX = toQuantity(READ_GAS);
 
 /**
  * Simulates with `eth_simulateV1`: the reads, a loan to a sender who needs one, the
@@ -53,35 +47,19 @@ export async function simulateOnNode(
   watched: Watched,
 ): Promise<Run | Unavailable> {
   const { rpc, networkName } = vault;
-  const { node } = rpc;
   const { route, gas, gasPrice = 0n, next } = attempt;
-  const { number, timestamp, baseFeePerGas = 0n } = next;
-  if (node.simulatesNot !== undefined) {
-    return { unavailable: node.simulatesNot };
-  }
-  const reads = [
-    factsCall(NOBODYS_ADDRESS, watched.accounts),
-    ...watched.reads,
-  ];
-  const block = blockOf(attempt, reads, vault.readContext({}).from);
+  const block = blockOf(attempt, watched, vault.readContext({}).from);
   const answer = await request(rpc, next.base, block);
-  const checked =
-    "unavailable" in answer
-      ? answer
-      : checkAnswer(
-          parseSimulated(answer.result, networkName),
-          attempt,
-          watched,
-        );
-  if ("unavailable" in checked) {
-    if (checked.isForGood) {
-      // Later simulations do not ask this node.
-      node.simulatesNot = checked.unavailable;
-    }
-    return { unavailable: checked.unavailable };
+  if ("unavailable" in answer) {
+    return answer;
   }
-  const { before, after, lend, settle } = checked;
-  const { succeeded, gasUsed, transfers, logs } = settle;
+  const blocks = parseSimulated(answer.result, networkName);
+  const executed = checkAnswer(blocks, attempt, watched);
+  if ("unavailable" in executed) {
+    return executed;
+  }
+  const { before, after, lend, settle } = executed;
+  const { succeeded, gasUsed, transfers } = settle;
   const { maxUsedGas = beforeRefunds(gasUsed) } = settle;
   const sender = accountIn(before.facts, route.from);
   const lent = lend.succeeded ? loanFor(sender, gas * gasPrice) : 0n;
@@ -90,6 +68,7 @@ export async function simulateOnNode(
   const left = accountIn(after.facts, route.from).balance;
   const isFree = left === sender.balance + lent + gain;
   const { baseFee } = before.facts.block;
+  const { number, timestamp, baseFeePerGas = 0n } = next;
   return {
     engine: "simulateV1",
     before,
@@ -102,7 +81,7 @@ export async function simulateOnNode(
     gasUsed,
     gasNeeded: maxUsedGas,
     transfers,
-    logs,
+    logs: settle.logs,
     notes:
       baseFee === baseFeePerGas
         ? []
@@ -120,20 +99,12 @@ interface Executed {
   readonly settle: SimulatedCall;
 }
 
-/** Why a node cannot simulate. */
-interface Refused extends Unavailable {
-  /** True if it cannot in any later simulation. */
-  readonly isForGood: boolean;
-}
-
 /** Compares what the node executed with what it was asked for. */
 function checkAnswer(
-  [simulated, ...more]: ReturnType<typeof parseSimulated>,
+  [simulated, ...more]: readonly SimulatedBlock[],
   { gas, next }: Attempt,
   { accounts, reads }: Watched,
-): Executed | Refused {
-  const now = (unavailable: string) => ({ unavailable, isForGood: false });
-  const forGood = (unavailable: string) => ({ unavailable, isForGood: true });
+): Executed | Unavailable {
   /** The accounts are read before the other reads. */
   const readings = reads.length + 1;
   const { calls = [] } = simulated ?? {};
@@ -147,15 +118,14 @@ function checkAnswer(
     settle.gasUsed < INTRINSIC_GAS ||
     (settle.maxUsedGas ?? settle.gasUsed) < settle.gasUsed
   ) {
-    // One backend of a gateway may have garbled it.
-    return now(`${METHOD} answers something else than it should`);
+    return { unavailable: `${METHOD} answers something else than it should` };
   }
   // Geth shares 50,000,000 gas among all calls of a request.
   const given = { ...settle, gasGiven: gas };
   if (!settle.succeeded && isOutOfGas(given) && !usesAllGas(given)) {
-    return now(
-      `the node gives ${METHOD} ${settle.gasUsed} gas for settleAll, which uses it up`,
-    );
+    return {
+      unavailable: `the node gives ${METHOD} ${settle.gasUsed} gas for settleAll, which uses it up`,
+    };
   }
   const sides = [calls.slice(0, readings), calls.slice(readings + 2)];
   const isStarved = sides
@@ -164,9 +134,9 @@ function checkAnswer(
       (call) => !call.succeeded && isOutOfGas({ ...call, gasGiven: READ_GAS }),
     );
   if (isStarved) {
-    return now(
-      `a reading uses up the gas that the node gives ${METHOD}, or hits an invalid instruction`,
-    );
+    return {
+      unavailable: `a reading uses up the gas that the node gives ${METHOD}, or hits an invalid instruction`,
+    };
   }
   const [before, after] = sides.map((side) => {
     const [first, ...answers] = side.map(toResult);
@@ -174,15 +144,15 @@ function checkAnswer(
     return facts === undefined ? undefined : { facts, answers };
   });
   if (before === undefined || after === undefined) {
-    return forGood(`${METHOD} does not apply state overrides`);
+    return { unavailable: `${METHOD} does not apply state overrides` };
   }
   // The contracts may see another block than the answer states.
   const { number, timestamp } = next;
   for (const { number: n, timestamp: t } of [simulated, before.facts.block]) {
     if (n !== number || t !== timestamp) {
-      return forGood(
-        `asked for block ${number} at ${timestamp}, ${METHOD} executes in block ${n} at ${t}`,
-      );
+      return {
+        unavailable: `asked for block ${number} at ${timestamp}, ${METHOD} executes in block ${n} at ${t}`,
+      };
     }
   }
   return { before, after, lend, settle };
@@ -191,28 +161,19 @@ function checkAnswer(
 /** The block to simulate. */
 function blockOf(
   { route, gas, gasPrice = 0n, next }: Attempt,
-  reads: readonly ReadCall[],
+  { accounts, reads }: Watched,
   reader: string,
 ): object {
   const { number, timestamp, baseFeePerGas } = next;
   const fee = gas * gasPrice;
-  const [lend, ...readCalls] = [
-    lendCall(NOBODYS_ADDRESS, route.from, fee),
-    ...reads,
-  ].map(({ target: to, data }) => ({
+  const toCall = ({ target: to, data: input }: ReadCall) => ({
     from: reader,
     to,
-    input: data,
-    gas: toQuantity(READ_GAS),
-  }));
-  const { data: input, ...call } = settlementCall(route);
-  const settlement = {
-    ...call,
     input,
-    gas: toQuantity(gas),
-    gasPrice: toQuantity(gasPrice),
-  };
-  const gasLimit = gas + READ_GAS * BigInt(2 * reads.length + 1);
+    gas: READ_GAS_HEX,
+  });
+  const before = [factsCall(NOBODYS_ADDRESS, accounts), ...reads].map(toCall);
+  const { data: input, ...call } = settlementCall(route);
   return {
     blockOverrides: {
       number: toQuantity(number),
@@ -221,16 +182,19 @@ function blockOf(
         baseFeePerGas: toQuantity(baseFeePerGas),
       }),
       // The gas limits of all calls together must fit into the block's.
-      gasLimit: toQuantity(gasLimit),
+      gasLimit: toQuantity(gas + READ_GAS * BigInt(2 * before.length + 1)),
     },
     stateOverrides: {
       [NOBODYS_ADDRESS]: { code: lensCode, balance: toQuantity(fee) },
     },
-    calls: [...readCalls, lend, settlement, ...readCalls],
+    calls: [
+      ...before,
+      toCall(lendCall(NOBODYS_ADDRESS, route.from, fee)),
+      { ...call, input, gas: toQuantity(gas), gasPrice: toQuantity(gasPrice) },
+      ...before,
+    ],
   };
 }
-
-type Answer = { readonly result: unknown } | Refused;
 
 /**
  * Makes the request on the branch of a block: by its hash, or by its number, and compares
@@ -242,9 +206,9 @@ async function request(
   rpc: RpcClient,
   base: Block,
   block: object,
-): Promise<Answer> {
+): Promise<Answered | Unavailable> {
   const payload = { blockStateCalls: [block], traceTransfers: true };
-  const send = async (at: unknown): Promise<Answer> => {
+  const send = async (at: unknown): Promise<Answered | Unavailable> => {
     try {
       const answer = await rpc
         .withRetries(fewRetries)
@@ -253,22 +217,17 @@ async function request(
       return "reverted" in answer
         ? {
             unavailable: `${METHOD} as a whole reverts: ${answer.reverted.text}`,
-            isForGood: false,
           }
         : answer;
     } catch (error) {
       if (!isRefusal(error)) {
         throw error;
       }
-      const { problem, rpcCode } = error.details;
-      return {
-        unavailable: `the node refuses ${METHOD}: ${String(problem)}`,
-        isForGood:
-          missingMethod.test(String(problem)) || rpcCode === INVALID_PARAMS,
-      };
+      const problem = String(error.details["problem"]);
+      return { unavailable: `the node refuses ${METHOD}: ${problem}` };
     }
   };
-  if (base.hash !== undefined && !rpc.node.simulatesByNumber) {
+  if (base.hash !== undefined) {
     const byHash = { blockHash: base.hash, requireCanonical: true };
     const answer = await send(byHash);
     if ("result" in answer) {
@@ -277,10 +236,13 @@ async function request(
   }
   const answer = await send(toBlockId(base));
   if ("result" in answer) {
-    rpc.node.simulatesByNumber = true;
     await requireSameBranch(rpc, base);
   }
   return answer;
+}
+
+interface SimulatedBlock extends BlockInfo {
+  readonly calls: readonly SimulatedCall[];
 }
 
 interface SimulatedCall {
@@ -305,7 +267,7 @@ function toResult({ succeeded, data, message }: SimulatedCall): CallResult {
 export function parseSimulated(
   answer: unknown,
   network: string,
-): ReadonlyArray<BlockInfo & { readonly calls: readonly SimulatedCall[] }> {
+): readonly SimulatedBlock[] {
   const read = new ResponseParser(network, METHOD);
   try {
     return read.list(answer).map((item) => {

@@ -153,7 +153,7 @@ describe("simulateSettleAll with the engine fork", () => {
       "by the rules of osaka",
       { hardfork: "osaka" },
       { status: "reverted", code: "VAULT_OUT_OF_GAS", gasUsed: 16_777_216n },
-      /^out of gas: .*16777216.* simulate with an older hardfork/u,
+      /^out of gas: .*16777216.* simulate with `gas` and an older hardfork/u,
     ],
     [
       "of a chain that may have no cap",
@@ -274,8 +274,6 @@ describe("simulateSettleAll with the engine fork", () => {
     ];
     for (const [state, refused, asked, isGuarded] of [
       ["any state", readsOfState, { engine: "fork" }, false],
-      // The settlement is not called then, only executed.
-      ["storage", ["eth_getStorageAt"], { hardfork: "prague" }, false],
       ["a guard's code", readsOfState, {}, true],
     ] as const) {
       it(`simulateSettleAll(${JSON.stringify(asked)}) asks for an archive node if ${state} of an old block is gone: VAULT_ARCHIVE_NODE_NEEDED`, async () => {
