@@ -191,8 +191,8 @@ function exhausted(
           "No transaction may use more on this chain: the contract has to settle in parts.",
         ]
       : [
-          "a simulation gives it here (EIP-7825, or `transactionGasCap`)",
-          `If the chain has no such limit, raise networks.${networkName}.transactionGasCap, or simulate with \`gas\` and an older hardfork, for example prague.`,
+          "this network allows one transaction (EIP-7825, or `transactionGasCap`)",
+          `If the chain has no such limit, raise networks.${networkName}.transactionGasCap, or simulate with an older hardfork, for example prague.`,
         ];
   return outOfGas(networkName, isCertain, { gas, limit, remedy });
 }

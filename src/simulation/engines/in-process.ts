@@ -1,6 +1,6 @@
 // The in-process network itself executes the settlement.
 
-import { max, min } from "@nomicfoundation/hardhat-utils/bigint";
+import { max } from "@nomicfoundation/hardhat-utils/bigint";
 import { isHexString, toQuantity } from "ethers";
 
 import {
@@ -124,25 +124,33 @@ async function mine(
         : error;
     });
   const before = await readAll(vault, watched, "pending");
-  // Without a configured cap, that of the hardforks that have one.
-  const limit = isGasGiven
-    ? gas
-    : min(gas, configuredGasCap(vault) ?? TRANSACTION_GAS_CAP);
+  const account = accountIn(before.facts, sender);
   // The simulator takes no less.
   const price = max(gasPrice, baseFeePerGas);
-  const { balance, codeSize } = accountIn(before.facts, sender);
-  const lent = loanFor({ balance, codeSize }, limit * price);
-  if (lent > 0n) {
-    const wei = toQuantity(balance + lent);
+  const send = async (limit: bigint) => {
+    const lent = loanFor(account, limit * price);
+    // Also without a loan: an earlier try may have lent.
+    const wei = toQuantity(account.balance + lent);
     await rpc.request("hardhat_setBalance", [sender, wei]);
-  }
-  const transaction = {
-    ...settlementCall(route),
-    gas: toQuantity(limit),
-    gasPrice: toQuantity(price),
+    const transaction = {
+      ...settlementCall(route),
+      gas: toQuantity(limit),
+      gasPrice: toQuantity(price),
+    };
+    const hash = await rpc.request("eth_sendTransaction", [transaction]);
+    assertInvariant(isHexString(hash, 32), "a transaction without a hash");
+    return { hash, lent, limit };
   };
-  const hash = await rpc.request("eth_sendTransaction", [transaction]);
-  assertInvariant(isHexString(hash, 32), "a transaction without a hash");
+  // The configured cap, else the cap of the hardforks that have one.
+  const cap = configuredGasCap(vault) ?? TRANSACTION_GAS_CAP;
+  const { hash, lent, limit } = await send(gas).catch(
+    async (error: unknown) => {
+      if (isGasGiven || gas <= cap || !hasErrorCode(error, "VAULT_RPC_ERROR")) {
+        throw error;
+      }
+      return await send(cap);
+    },
+  );
   await rpc.request("evm_mine");
   const [receipt, traced] = await Promise.all([
     getReceipt(rpc, hash),

@@ -153,7 +153,7 @@ describe("simulateSettleAll with the engine fork", () => {
       "by the rules of osaka",
       { hardfork: "osaka" },
       { status: "reverted", code: "VAULT_OUT_OF_GAS", gasUsed: 16_777_216n },
-      /^out of gas: .*16777216.* simulate with `gas` and an older hardfork/u,
+      /^out of gas: .*16777216.* simulate with an older hardfork/u,
     ],
     [
       "of a chain that may have no cap",

@@ -80,7 +80,7 @@ describe("simulateSettleAll in process", () => {
     }
   });
 
-  it("simulateSettleAll in process shows the sender's own balance if it can pay for the gas of a transaction, not for that of a block", async () => {
+  it("simulateSettleAll in process shows the sender's own balance if the first try, with the block's gas, needed a loan and the second does not", async () => {
     // 16.7 million gas cost less than this at the first base fees, 60 million more.
     const wei = 4n * 10n ** 16n;
     await world.send("hardhat_setBalance", NOBODY, toQuantity(wei));
@@ -111,11 +111,11 @@ describe("simulateSettleAll in process", () => {
   for (const [settings, says] of [
     [
       {},
-      /uses all of the 16777216 that a simulation gives it here \(EIP-7825, or `transactionGasCap`\)\. If the chain has no such limit, raise networks\.local\.transactionGasCap, or simulate with `gas`/u,
+      /uses all of the 16777216 that this network allows one transaction \(EIP-7825, or `transactionGasCap`\)\. If the chain has no such limit, raise networks\.local\.transactionGasCap, or simulate with an older hardfork/u,
     ],
     [
       { transactionGasCap: 16_800_000n },
-      /uses all of the 16800000 that a simulation gives it here/u,
+      /uses all of the 16800000 that this network allows one transaction/u,
     ],
   ] as const) {
     it(`simulateSettleAll in process names the limit ${says.source.slice(16, 60)}: VAULT_OUT_OF_GAS`, async () => {
