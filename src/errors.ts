@@ -412,13 +412,12 @@ export class VaultError extends Error {
     cause?: unknown,
   ) {
     const shown = readArguments(args, "shown");
-    const shortMessage = say(errorTable[code].text, shown);
+    const shortMessage = fill(errorTable[code].text, shown);
     const fix = fill(errorTable[code].fix, shown);
+    const words = String(shown["reason"] ?? shown["problem"] ?? "");
     super(
       `${shortMessage} ${fix}`,
-      cause === undefined
-        ? undefined
-        : { cause: asError(cause, shown["reason"] ?? shown["problem"]) },
+      cause === undefined ? undefined : { cause: asError(cause, words) },
     );
     this.code = code;
     this.kind =
@@ -460,18 +459,6 @@ export function settingOf(network: string, setting: string): string {
     : `networks.${network}.${setting}`;
 }
 
-/** Fills in what happened. Of a request that was retried, that includes how often. */
-function say(
-  template: string,
-  shown: Readonly<Record<string, unknown>>,
-): string {
-  const text = fill(template, shown);
-  const { attempts, seconds } = shown;
-  return typeof attempts === "number" && typeof seconds === "number"
-    ? `${text.replace(/\.$/u, "")} (tried ${attempts} times in ${seconds} s).`
-    : text;
-}
-
 function fill(
   template: string,
   shown: Readonly<Record<string, unknown>>,
@@ -508,7 +495,7 @@ export function textsForCommandLine(
     ...flags,
   };
   return {
-    shortMessage: say(entry.text, shown),
+    shortMessage: fill(entry.text, shown),
     fix: fill(entry.cli ?? entry.fix, shown),
   };
 }
@@ -572,23 +559,14 @@ export function fallbackTo<Value>(
 }
 
 /**
- * Test runners print the message of a cause, which only an error has. A node's own
- * error is an object with the same properties.
- *
- * @param words Its message, already escaped and without secrets.
+ * Test runners print the message of a cause, which only an error has: what a node answered
+ * gets these words.
  */
-function asError(cause: unknown, words: string | number = ""): unknown {
-  if (isError(cause)) {
-    return cause;
-  }
-  const message = String(words);
+function asError(cause: unknown, message: string): unknown {
+  const fields = typeof cause === "object" ? cause : {};
   // The stack would be that of this function.
   const own = { message, stack: `Error: ${message}` };
-  return Object.assign(
-    new Error(),
-    typeof cause === "object" ? cause : {},
-    own,
-  );
+  return isError(cause) ? cause : Object.assign(new Error(), fields, own);
 }
 
 /** True for an error, also of another realm; parsed JSON is never one. */

@@ -1,38 +1,35 @@
-import { MAX_FOREIGN_TEXT, cut, escapeUntrusted } from "./escape.js";
+import { cut, escapeUntrusted } from "./escape.js";
 
 const HIDDEN = "<hidden>";
 
 /** The number of characters that a sentence of ours quotes. */
 const MAX_QUOTED = 500;
+/** More than a cut text can show, however much of it is hidden. */
+const MAX_READ = 1_000_000;
 
 /** Shorter parts of a URL or a header are words such as "rpc" or "v3". */
 const MIN_PART = 6;
 /** Shorter secrets are hidden as whole words only. */
 const MIN_ANYWHERE = 8;
+/** A label of a host's name that may be a key; others are words such as "eth-mainnet". */
+const keyLabel = /^(?:.{16,}|(?=.*\d)(?=.*[a-z]).{8,})$/u;
 
 /**
  * Knows the secrets of one connection, and hides them in texts from outside: those of
  * the node, its contracts, Hardhat and other plugins. Our own texts never pass through.
  */
 export class Redactor {
-  /** In lower case, plain and percent-encoded. */
   readonly #secrets = new Set<string>();
   #pattern: RegExp | undefined;
-  #longest = 0;
 
   /** @param publicNames Words that are no secrets, even in a URL. */
   constructor(private readonly publicNames: readonly string[] = []) {}
 
   public keep(...values: readonly string[]): void {
-    const spellings = values.flatMap((value) => [
-      value,
-      decode(value),
-      encodeURIComponent(value.replaceAll(/\p{Cs}/gu, "\ufffd")),
-    ]);
-    for (const spelling of spellings.filter((text) => text !== "")) {
-      this.#secrets.add(spelling.toLowerCase());
-      this.#longest = Math.max(this.#longest, spelling.length);
+    for (const value of values) {
+      this.#secrets.add(value).add(decode(value));
     }
+    this.#secrets.delete("");
     this.#pattern = undefined;
   }
 
@@ -49,13 +46,16 @@ export class Redactor {
       url,
     );
     const names = this.publicNames.map((name) => name.toLowerCase());
-    const parts = [
-      ...`${pathname}${search}${hash}`.split(/[/?#&=]/u),
-      ...hostname.split(".").filter(isLikelyKey),
-    ].filter(
-      (part) => part.length >= MIN_PART && !names.includes(part.toLowerCase()),
+    const parts = `${pathname}${search}${hash}`.split(/[/?#&=]/u);
+    const labels = hostname.split(".").filter((label) => keyLabel.test(label));
+    this.keep(
+      username,
+      password,
+      ...[...parts, ...labels].filter(
+        (part) =>
+          part.length >= MIN_PART && !names.includes(part.toLowerCase()),
+      ),
     );
-    this.keep(username, password, ...parts);
   }
 
   /** Keeps a header's value and its parts, for example the token of "Bearer …". */
@@ -74,30 +74,13 @@ export class Redactor {
       return text;
     }
     this.#pattern ??= toPattern(this.#secrets);
-    const begin = text.slice(0, 2 * MAX_FOREIGN_TEXT);
-    const shown = begin.replaceAll(this.#pattern, HIDDEN);
-    // The end of a cut text may hold a part of a secret.
-    return begin.length < text.length
-      ? cut(`${shown.slice(0, Math.max(0, shown.length - this.#longest))}…`)
-      : cut(shown);
+    return cut(text.slice(0, MAX_READ).replaceAll(this.#pattern, HIDDEN));
   }
 
-  /**
-   * Puts a text from outside on one line, escaped and without secrets.
-   *
-   * @param links URLs to show.
-   */
-  public quote(text: string, links?: RegExp): string {
-    return quoteForeignText(this.hide(text), links);
+  /** Puts a text from outside on one line, escaped and without secrets. */
+  public quote(text: string): string {
+    return quoteForeignText(this.hide(text));
   }
-}
-
-/** Recognises a key in a host's name; other labels are words such as "eth-mainnet". */
-function isLikelyKey(label: string): boolean {
-  return (
-    label.length >= 2 * MIN_ANYWHERE ||
-    (label.length >= MIN_ANYWHERE && /\d/u.test(label) && /[a-z]/u.test(label))
-  );
 }
 
 function decode(part: string): string {
@@ -126,11 +109,11 @@ function toPattern(secrets: ReadonlySet<string>): RegExp {
 }
 
 /** Puts a foreign text on one line, escaped and without URLs, which may hold a key anywhere. */
-export function quoteForeignText(text: string, links?: RegExp): string {
+export function quoteForeignText(text: string): string {
   const shown = cut(text).replaceAll(
     // The bound keeps this linear in dotted text; no scheme is longer.
     /(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{0,31}:\/\/[^\s"'<>)\]]+/giu,
-    (url) => (links?.test(url) === true ? url : "<url>"),
+    "<url>",
   );
   return escapeUntrusted(
     cut(shown.replaceAll(/\s+/gu, " ").trim(), MAX_QUOTED),

@@ -146,15 +146,6 @@ describe("errors", () => {
     expect(error.details).to.deep.equal({ where: "--block", value: "0x5" });
   });
 
-  it("an error tells how often a request was tried, on the command line too", () => {
-    const details = { network: "live", method: "eth_call" };
-    const retried = { ...details, attempts: 3, seconds: 2 };
-    const error = vaultError("VAULT_RPC_TIMEOUT", retried);
-    for (const { shortMessage } of [error, textsForCommandLine(error)]) {
-      expect(shortMessage).to.match(/ \(tried 3 times in 2 s\)\.$/u);
-    }
-  });
-
   it("a sentence ends with one full stop, and without a blank before it", () => {
     const endOf = (problem: string): string =>
       vaultError("VAULT_INTERNAL", { problem }).shortMessage.slice(34);

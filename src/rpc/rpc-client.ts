@@ -307,10 +307,14 @@ export class RpcClient {
     const failures = { rateLimited: 0, transient: 0 };
     let attempts = 0;
     let failed: VaultError | undefined;
-    const retold = ({ code, details, cause }: VaultError): VaultError => {
+    const retold = (error: VaultError): VaultError => {
+      const { code, details, cause } = error;
       const seconds = Math.round((performance.now() - begunAt) / 1_000);
-      const count = attempts > 1 ? { attempts, seconds } : {};
-      return new VaultError(code, { ...details, ...count }, cause);
+      const problem = `${String(details["problem"]).replace(/\.$/u, "")} (tried ${attempts} times in ${seconds} s)`;
+      const more = { problem, attempts, seconds };
+      return attempts > 1
+        ? new VaultError(code, { ...details, ...more }, cause)
+        : error;
     };
     /** @returns Undefined if the request is to be repeated. */
     const attempt = async (
