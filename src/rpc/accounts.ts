@@ -25,9 +25,10 @@ export async function getBalance(
   address: string,
   block: BlockId = "latest",
 ): Promise<bigint> {
-  const method = "eth_getBalance";
-  return await requestAt(rpc, block, async (at) =>
-    rpc.parser(method).quantity(await rpc.request(method, [address, at])),
+  return await requestAt(
+    rpc,
+    block,
+    async (at) => await rpc.requestQuantity("eth_getBalance", [address, at]),
   );
 }
 

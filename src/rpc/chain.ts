@@ -24,14 +24,12 @@ export function parseChainId(network: string, answer: unknown): number {
 
 /** The price that the node suggests, in wei per gas. */
 export async function getGasPrice(rpc: RpcClient): Promise<bigint> {
-  const method = "eth_gasPrice";
-  return rpc.parser(method).quantity(await rpc.request(method));
+  return await rpc.requestQuantity("eth_gasPrice");
 }
 
 /** The tip that the node suggests, in wei per gas. */
 export async function getPriorityFee(rpc: RpcClient): Promise<bigint> {
-  const method = "eth_maxPriorityFeePerGas";
-  return rpc.parser(method).quantity(await rpc.request(method));
+  return await rpc.requestQuantity("eth_maxPriorityFeePerGas");
 }
 
 /** Gas limit of a transaction by EIP-7825, from the osaka hardfork on. */

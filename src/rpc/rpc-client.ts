@@ -255,6 +255,13 @@ export class RpcClient {
     return new ResponseParser(this.network, method);
   }
 
+  public async requestQuantity(
+    method: string,
+    params: readonly unknown[] = [],
+  ): Promise<bigint> {
+    return this.parser(method).quantity(await this.request(method, params));
+  }
+
   /** Sends a request that executes no contract, else as {@link requestOrRevert}. */
   public async request(
     method: string,

@@ -3,9 +3,9 @@ import { ZeroHash } from "ethers";
 import { fallbackTo, hasErrorCode } from "../errors.js";
 import type { Hex } from "../protocol/index.js";
 import { findBlock } from "./blocks.js";
+import type { BlockId } from "./blocks.js";
 import type { ResponseParser } from "./response-parser.js";
 import { BLOCK_METHOD } from "./rpc-client.js";
-import type { BlockId } from "./blocks.js";
 import type { RpcClient } from "./rpc-client.js";
 
 export interface Receipt {
@@ -51,11 +51,15 @@ export async function getReceipt(
   if (blockNumber === null || blockHash === null || blockHash === ZeroHash) {
     return undefined;
   }
-  const gasUsed = read.quantity(receipt["gasUsed"]);
   const found = receipt["transactionHash"] ?? hash;
   if (typeof found !== "string" || found.toLowerCase() !== hash.toLowerCase()) {
     throw read.invalid("it is the receipt of another transaction");
   }
+  const valueOf = (name: string): bigint | undefined =>
+    read.optional(receipt[name], (value) => read.quantity(value));
+  const gasUsed = read.quantity(receipt["gasUsed"]);
+  const price = valueOf("effectiveGasPrice");
+  const status = valueOf("status");
   return {
     hash,
     logs,
@@ -63,18 +67,11 @@ export async function getReceipt(
     blockNumber: read.number(blockNumber),
     blockHash: read.hash(blockHash),
     gasUsed,
-    cost: read.optional(
-      receipt["effectiveGasPrice"],
-      (price) =>
-        gasUsed * read.quantity(price) +
-        feesOfRollup(gasUsed, receipt, (name) =>
-          read.optional(receipt[name], (value) => read.quantity(value)),
-        ),
-    ),
-    succeeded: read.optional(
-      receipt["status"],
-      (status) => read.quantity(status) === 1n,
-    ),
+    cost:
+      price === undefined
+        ? undefined
+        : gasUsed * price + feesOfRollup(gasUsed, valueOf),
+    succeeded: status === undefined ? undefined : status === 1n,
   };
 }
 
@@ -85,11 +82,10 @@ export async function getReceipt(
  */
 function feesOfRollup(
   gasUsed: bigint,
-  receipt: Readonly<Record<string, unknown>>,
   valueOf: (name: string) => bigint | undefined,
 ): bigint {
   const scaled = gasUsed * (valueOf("operatorFeeScalar") ?? 0n);
-  const isJovian = (receipt["daFootprintGasScalar"] ?? null) !== null;
+  const isJovian = valueOf("daFootprintGasScalar") !== undefined;
   return (
     (valueOf("l1Fee") ?? 0n) +
     (isJovian ? scaled * 100n : scaled / 1_000_000n) +

@@ -24,12 +24,6 @@ const anvil = {
   environment: { baseFee: "0x1", chainId: 31_337, gasLimit: "0x1" },
 };
 const unknown = codedError("", { code: -32_601 });
-/** The fields without one of them, for each but that one. */
-const cut = (fields: object, unread: string): ReadonlyArray<[string, object]> =>
-  Object.keys(fields)
-    .filter((name) => name !== unread)
-    .map((name) => [`no ${name}`, { ...fields, [name]: null }]);
-
 // Real nodes answer in the tests of the settlement.
 describe("a development node", () => {
   for (const [title, method, answer] of [
@@ -48,9 +42,12 @@ describe("a development node", () => {
   for (const [title, answer] of [
     ["null", null],
     ["the fields with other types", { ...hardhat, instanceId: "0x1" }],
-    ["half of the fields", { ...anvil, environment: {} }],
-    ...cut(hardhat, "latestBlockNumber"),
-    ...cut(anvil, "currentBlockTimestamp"),
+    ...["clientVersion", "instanceId", "latestBlockHash"].map(
+      (name) => [`no ${name}`, { ...hardhat, [name]: null }] as const,
+    ),
+    ...["currentBlockHash", "hardFork"].map(
+      (name) => [`no ${name}`, { ...anvil, [name]: null }] as const,
+    ),
     ["an HTTP error", codedError("ECONNREFUSED")],
     ["that it does not know the method", unknown],
   ] as const) {
