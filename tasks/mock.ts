@@ -21,7 +21,7 @@ import {
   succeedTask,
 } from "./definitions.js";
 import { readEnvelope, writeAction } from "./open-vault.js";
-import type { Options, ValuesOf } from "./definitions.js";
+import type { Options, ValuesOf } from "./options.js";
 import type { CommonValues, Task, TaskValues } from "./definitions.js";
 import { notes, present, title } from "./output/blocks.js";
 

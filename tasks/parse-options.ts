@@ -4,22 +4,44 @@ import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import { givenInput } from "../src/client/inputs.js";
 import { invalidArgument, vaultError } from "../src/errors.js";
 import { FORK_NETWORK } from "../src/host.js";
-import type { CommonValues, Options, Task, ValuesOf } from "./definitions.js";
-import * as parsers from "./parsers.js";
+import type { CommonValues, Task } from "./definitions.js";
+import type { Options, ValuesOf } from "./options.js";
+import { parseWord, parsers } from "./parsers.js";
 
 /** Options as Hardhat passes them: texts, and booleans for flags. */
 export type TypedOptions = Readonly<Record<string, unknown>>;
 
+/** Of each row, a task takes one option. */
+const alternatives = [
+  ["json", "format"],
+  ["raw", "scaled"],
+  ["all", "at"],
+  ["all", "instance"],
+  ["block", "toBlock"],
+  ["bump", "cancel"],
+  ["assert", "calldata", "resume"],
+  ["assert", "calldata", "resume", "retryReverted"],
+  ["calldata", "partial"],
+  ["calldata", "maxFeePerGas"],
+];
+
+/** Flags that do nothing without another one. */
+const needed = [
+  ["safe", "calldata"],
+  ["bump", "resume"],
+  ["cancel", "resume"],
+] as const;
+
 /**
  * Parses a task's options, without any request.
  *
- * @throws VaultError also for options that exclude each other
+ * @throws VaultError also for options that exclude each other, or need another one
  */
 export function parseOptions<Described extends Options>(
-  { options, alternatives }: Task<Described>,
+  { options }: Task<Described>,
   typed: TypedOptions,
 ): ValuesOf<Described> & CommonValues {
-  const isRaw = typed["raw"] === true;
+  const isGiven = (name: string): boolean => (typed[name] ?? false) !== false;
   const parsed = Object.entries(options).map(([name, option]) => {
     const { kind, help: form, isRequired, by } = option;
     const flag = toFlag(name);
@@ -30,21 +52,29 @@ export function parseOptions<Described extends Options>(
     if (isRequired && texts.length === 0) {
       throw vaultError("VAULT_MISSING_OPTION", { where, form });
     }
-    const values =
-      by === undefined
-        ? [given === true]
-        : texts.map((text) => by.from(parsers)(String(text), where, isRaw));
-    return [name, kind === "variadic" ? values : values[0]] as const;
+    if (by === undefined) {
+      return [name, given === true];
+    }
+    const parse = typeof by === "string" ? parsers[by] : parseWord(by);
+    const values = texts.map((text) =>
+      parse(String(text), where, typed["raw"] === true),
+    );
+    return [name, kind === "variadic" ? values : values[0]];
   });
   for (const names of alternatives) {
-    const given = names.filter((name) => (typed[name] ?? false) !== false);
+    const given = names.filter(isGiven);
     if (given.length > 1) {
-      const where = given.map(toFlag).join(" and ");
       throw invalidArgument(
-        where,
+        given.map(toFlag).join(" and "),
         "they exclude each other",
         "Use one of them.",
       );
+    }
+  }
+  for (const [name, other] of needed) {
+    if (isGiven(name) && !isGiven(other)) {
+      const flag = toFlag(other);
+      throw invalidArgument(toFlag(name), `it needs ${flag}`, `Add ${flag}.`);
     }
   }
   // each option is parsed to a value of its type

@@ -17,9 +17,7 @@ import type { BlockTag } from "../src/client/inputs.js";
 import { parseTime, requireFuture } from "../src/client/parse-time.js";
 import { invalidArgument, vaultError } from "../src/errors.js";
 import { requireScenario } from "../src/mocks/scenarios.js";
-import type { ScenarioName } from "../src/mocks/scenarios.js";
-import { groupDigits, units } from "../src/protocol/index.js";
-import type { Address } from "../src/protocol/index.js";
+import { groupDigits, operationNames, units } from "../src/protocol/index.js";
 
 /**
  * Makes a value of a text, without any request.
@@ -27,11 +25,7 @@ import type { Address } from "../src/protocol/index.js";
  * @param where Names the option in errors.
  * @param isRaw True for `--raw`: amounts and percentages are unscaled integers.
  */
-export type Parse<Value> = (
-  text: string,
-  where: string,
-  isRaw: boolean,
-) => Value;
+type Parse<Value> = (text: string, where: string, isRaw: boolean) => Value;
 
 /** A time that may count from the chain's clock. */
 export class Time {
@@ -61,19 +55,59 @@ export type OrderSelection =
       readonly lastId: bigint | undefined;
     };
 
-export const parseText = (text: string): string => text;
+/** Most ids that one option can name. */
+const MOST_IDS = 10_000;
 
-export function parseFile(text: string, where: string): string {
-  if (text === "") {
-    throw invalidArgument(where, "a file name is needed, and it is empty");
-  }
-  return text;
-}
+/** By the name that an option gives. */
+export const parsers = {
+  text: (text) => text,
+  file: (text, where) => {
+    if (text === "") {
+      throw invalidArgument(where, "a file name is needed, and it is empty");
+    }
+    return text;
+  },
+  scenario: requireScenario,
+  operation: parseWord(operationNames),
+  address: (text, where) => parseAddress(text, where),
+  /** An empty list for `none`. */
+  tokens: (text, where) =>
+    text === "none"
+      ? []
+      : text.split(",").map((part) => parseAddress(part.trim(), where)),
+  /** The zero address for `anyone`. */
+  settler: (text, where) =>
+    text === "anyone" ? ZeroAddress : parseAddress(text, where),
+  roles: parseRoles,
+  block: parseBlock,
+  fixedBlock: (text, where) => {
+    const block = parseBlock(text, where);
+    requireFixedBlock(block, where);
+    return block;
+  },
+  integer: parseInteger,
+  /** Milliseconds, typed in seconds. */
+  seconds: parseSeconds,
+  /** Wei per gas. */
+  gasPrice: parseGasPrice,
+  /** Unscaled, typed in tokens. */
+  amount: (text, where, isRaw) =>
+    isRaw
+      ? parseInteger(text, where)
+      : new Amount((decimals) => parseDecimal(text, where, decimals), where),
+  /** Unscaled, typed in percent. */
+  percent: (text, where, isRaw) =>
+    isRaw
+      ? parseInteger(text, where)
+      : parseDecimal(text, where, units.percent.decimals),
+  futureTime: parseFuture([]),
+  settlementTime: parseFuture(["end"]),
+  watchEnd: parseFuture(["settled", "expired"]),
+  ids: parseIds,
+  orders: parseOrders,
+} as const satisfies Readonly<Record<string, Parse<unknown>>>;
 
-export const parseScenario = (text: string): ScenarioName =>
-  requireScenario(text);
-
-export function parseWord<Word extends string>(
+export function parseWord<const Word extends string>(
   words: readonly Word[],
 ): Parse<Word> {
   return (text, where) => {
@@ -85,21 +119,8 @@ export function parseWord<Word extends string>(
   };
 }
 
-export const parseOneAddress: Parse<Address> = (text, where) =>
-  parseAddress(text, where);
-
-/** An empty list for `none`. */
-export const parseTokens: Parse<readonly Address[]> = (text, where) =>
-  text === "none"
-    ? []
-    : text.split(",").map((part) => parseAddress(part.trim(), where));
-
-/** The zero address for `anyone`. */
-export const parseSettler: Parse<string> = (text, where) =>
-  text === "anyone" ? ZeroAddress : parseAddress(text, where);
-
 /** Parses `vault=0x…,trading=0x…`. */
-export function parseRoles(text: string, where: string): ContractAddresses {
+function parseRoles(text: string, where: string): ContractAddresses {
   const pairs = text.split(",").map((part) => part.trim().split("="));
   const addresses = Object.fromEntries(
     pairs.map(([role = "", address = ""]) => [role, address]),
@@ -117,39 +138,25 @@ export function parseRoles(text: string, where: string): ContractAddresses {
   return addresses;
 }
 
-export function parseBlock(text: string, where: string): BlockTag {
+function parseBlock(text: string, where: string): BlockTag {
   const value = readInteger(text) ?? text;
   parseBlockTag(value, where);
   // the check above, which returns another form, accepts only these
   return value as BlockTag;
 }
 
-export function parseFixedBlock(
-  text: string,
-  where: string,
-): Exclude<BlockTag, "pending"> {
-  const block = parseBlock(text, where);
-  requireFixedBlock(block, where);
-  // checked above
-  return block as Exclude<BlockTag, "pending">;
-}
-
-/** @returns Milliseconds. */
-export function parseSeconds(least: number): Parse<number> {
-  return (text, where) => {
-    const most = Math.floor(MAX_DURATION_MS / 1_000);
-    const seconds = /^[0-9]{1,9}(?:\.[0-9]+)?$/u.test(text)
-      ? Number(text)
-      : NaN;
-    if (seconds >= least && seconds <= most) {
-      // Timers take no fractions, which the product of 9.8 has, too.
-      return Math.ceil(seconds * 1_000);
-    }
-    throw invalidArgument(
-      where,
-      `a number of seconds from ${least} to ${most} is needed, got ${describeInput(text)}`,
-    );
-  };
+function parseSeconds(text: string, where: string): number {
+  const least = 0.001;
+  const most = Math.floor(MAX_DURATION_MS / 1_000);
+  const seconds = /^[0-9]{1,9}(?:\.[0-9]+)?$/u.test(text) ? Number(text) : NaN;
+  if (seconds >= least && seconds <= most) {
+    // Timers take no fractions, which the product of 9.8 has, too.
+    return Math.ceil(seconds * 1_000);
+  }
+  throw invalidArgument(
+    where,
+    `a number of seconds from ${least} to ${most} is needed, got ${describeInput(text)}`,
+  );
 }
 
 export function parseInteger(text: string, where: string): bigint {
@@ -169,16 +176,6 @@ export function parseGasPrice(text: string, where: string): bigint {
   return parseDecimal(number, where, unit === "gwei" ? 9 : 0);
 }
 
-export const parseAmount: Parse<bigint | Amount> = (text, where, isRaw) =>
-  isRaw
-    ? parseInteger(text, where)
-    : new Amount((decimals) => parseDecimal(text, where, decimals), where);
-
-export const parsePercent: Parse<bigint> = (text, where, isRaw) =>
-  isRaw
-    ? parseInteger(text, where)
-    : parseDecimal(text, where, units.percent.decimals);
-
 /** Parses a decimal number; refuses more digits than the scale has. */
 function parseDecimal(text: string, where: string, decimals: number): bigint {
   try {
@@ -194,7 +191,7 @@ function parseDecimal(text: string, where: string, decimals: number): bigint {
 }
 
 /** @param words Other values of the option. */
-export function parseFuture<Word extends string>(
+function parseFuture<const Word extends string>(
   words: readonly Word[],
 ): Parse<Time | Word> {
   return (text, where) => {
@@ -213,31 +210,29 @@ export function parseFuture<Word extends string>(
 }
 
 /** Parses a list, or one range of any length. */
-export function parseOrders(text: string, where: string): OrderSelection {
+function parseOrders(text: string, where: string): OrderSelection {
   const [, first] = /^([^,-]+)-$/u.exec(text) ?? [];
   return first !== undefined
     ? { firstId: parseId(first, where), lastId: undefined }
     : /^[^,]+-[^,]+$/u.test(text)
       ? parseRange(text, where)
-      : { ids: parseIds(10_000)(text, where, false) };
+      : { ids: parseIds(text, where) };
 }
 
 /** Parses `1,2,5-9`. */
-export function parseIds(most: number): Parse<readonly bigint[]> {
-  return (text, where) => {
-    const ids = new Set<bigint>();
-    for (const part of text.split(",")) {
-      const { firstId, lastId } = parseRange(part, where);
-      for (let id = firstId; id <= lastId; id += 1n) {
-        ids.add(id);
-        if (ids.size > most) {
-          const count = groupDigits(String(most));
-          throw invalidArgument(where, `at most ${count} orders can be named`);
-        }
+function parseIds(text: string, where: string): readonly bigint[] {
+  const ids = new Set<bigint>();
+  for (const part of text.split(",")) {
+    const { firstId, lastId } = parseRange(part, where);
+    for (let id = firstId; id <= lastId; id += 1n) {
+      ids.add(id);
+      if (ids.size > MOST_IDS) {
+        const count = groupDigits(`${MOST_IDS}`);
+        throw invalidArgument(where, `at most ${count} orders can be named`);
       }
     }
-    return [...ids];
-  };
+  }
+  return [...ids];
 }
 
 /** Parses `7` or `5-9`. */

@@ -1,7 +1,7 @@
 import { capitalize } from "@nomicfoundation/hardhat-utils/string";
 import { ZeroAddress } from "ethers";
 
-import { invalidArgument, vaultError } from "../src/errors.js";
+import { vaultError } from "../src/errors.js";
 import { escapeUntrusted, toSafeJson } from "../src/escape.js";
 import { OTHER_ORIGIN } from "../src/guard/call.js";
 import type { VaultHost } from "../src/host.js";
@@ -46,7 +46,6 @@ import type { FormatContext } from "./output/format-value.js";
 import { readingsBlock } from "./output/readings.js";
 import { say } from "./output/render-text.js";
 import type { Output } from "./output/render-text.js";
-import { toFlag } from "./parse-options.js";
 import type { TypedOptions } from "./parse-options.js";
 import { taskAction } from "./run-task.js";
 import type { TaskReport } from "./run-task.js";
@@ -210,20 +209,9 @@ function questionOf({
   ]).join(" ");
 }
 
-/** @throws VaultError VAULT_INVALID_ARGUMENT for flags that need others */
 export function toOptions(
   args: TaskValues<typeof settleTask>,
 ): SettleAllOptions {
-  for (const [name, needed] of [
-    ["safe", "calldata"],
-    ["bump", "resume"],
-    ["cancel", "resume"],
-  ] as const) {
-    if (args[name] && !args[needed]) {
-      const other = toFlag(needed);
-      throw invalidArgument(toFlag(name), `it needs ${other}`, `Add ${other}.`);
-    }
-  }
   return {
     ifExpired: args.ifExpired,
     partial: args.partial,

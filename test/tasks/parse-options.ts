@@ -51,6 +51,18 @@ describe("options of tasks", () => {
     });
   }
 
+  for (const [flag, needed] of [
+    ["bump", "resume"],
+    ["cancel", "resume"],
+    ["safe", "calldata"],
+  ] as const) {
+    it(`vault settle refuses --${flag} without --${needed}`, () => {
+      expect(() => parseOptions(settleTask, { [flag]: on })).to.throw(
+        `--${flag}: it needs --${needed}`,
+      );
+    });
+  }
+
   it("options that do not exclude each other go together, and flags that are not given", () => {
     const given = { assert: false, calldata: on, safe: on, partial: false };
     expect(parseOptions(settleTask, given)).to.include({ safe: true });

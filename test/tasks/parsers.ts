@@ -5,7 +5,6 @@ import {
   captureTask,
   ordersTask,
   readTask,
-  reportTask,
   setTask,
   settleTask,
   simulateTask,
@@ -81,7 +80,6 @@ describe("values of options", () => {
     volume --at vault=${SECOND},vault=${SECOND} | VAULT_INVALID_ARGUMENT | each role once
     volume --timeout 0 | VAULT_INVALID_ARGUMENT | seconds from 0.001 to 2147483 is needed, got "0"
     volume --timeout 2147484 | VAULT_INVALID_ARGUMENT | got "2147484"
-    watch --interval 0.09 | VAULT_INVALID_ARGUMENT | --interval: a number of seconds from 0.1
     watch --until soon | VAULT_INVALID_TIME | --until
     simulate --at-time -7d | VAULT_INVALID_TIME | not end or a time
     settle --confirmations 1.5 | VAULT_INVALID_INTEGER | --confirmations
@@ -89,7 +87,7 @@ describe("values of options", () => {
     settle --max-fee-per-gas 50 | VAULT_INVALID_ARGUMENT | wei or gwei
     settle --max-fee-per-gas 1.5wei | VAULT_INVALID_DECIMAL | "1.5"
     simulate --ids 9-5 | VAULT_INVALID_ARGUMENT | "9-5" is not a range
-    simulate --ids 1-99999999999999999999 | VAULT_INVALID_ARGUMENT | at most 400
+    simulate --ids 1-99999999999999999999 | VAULT_INVALID_ARGUMENT | at most 10,000
     orders --ids 1,5- | VAULT_INVALID_INTEGER | An id in --ids
     orders --ids 1,2-999999999 | VAULT_INVALID_ARGUMENT | at most 10,000
     orders --state CALL | VAULT_INVALID_ENUM | --state
@@ -116,21 +114,11 @@ describe("values of options", () => {
     }
   });
 
-  const limits: ReadonlyArray<readonly [Task, number]> = [
-    [captureTask, 10_000],
-    [simulateTask, 400],
-    [ordersTask, 10_000],
-    [reportTask, 10_000],
-  ];
-  for (const [task, most] of limits) {
-    it(`vault ${task.name} takes ${most} ids, each counted once, and not one more`, () => {
-      const typed = (count: number) => ({
-        ...{ out: "fixture.json", ids: `1,0,1-${count - 1}` },
-      });
-      expect(() => parseOptions(task, typed(most))).to.not.throw();
-      expect(() => parseOptions(task, typed(most + 1))).to.throw(
-        `at most ${most.toLocaleString("en")} orders can be named`,
-      );
-    });
-  }
+  it("an option takes 10,000 ids, each counted once, and not one more", () => {
+    const ids = (count: number) => ({ ids: `1,0,1-${count - 1}` });
+    expect(() => parseOptions(ordersTask, ids(10_000))).to.not.throw();
+    expect(() => parseOptions(ordersTask, ids(10_001))).to.throw(
+      "at most 10,000 orders can be named",
+    );
+  });
 });

@@ -22,7 +22,7 @@ const failWith = (thrown: unknown) => async (): Promise<never> => {
   throw thrown;
 };
 
-const nothing = { name: "", description: "", options: {}, alternatives: [] };
+const nothing = { name: "", description: "", options: {} };
 
 type Work = Parameters<typeof taskAction>[1];
 

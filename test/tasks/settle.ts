@@ -324,17 +324,6 @@ describe("options of vault settle", () => {
       expect(options).to.deep.equal({ ...none, ...changed });
     });
   }
-
-  for (const [flag, needed] of [
-    ["bump", "resume"],
-    ["cancel", "resume"],
-    ["safe", "calldata"],
-  ] as const) {
-    it(`settle --${flag} without --${needed} fails`, () => {
-      const args = parseOptions(settleTask, { [flag]: true });
-      expect(() => toOptions(args)).to.throw(`--${flag}: it needs --${needed}`);
-    });
-  }
 });
 
 describe("vault settle on a node", () => {
