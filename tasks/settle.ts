@@ -1,20 +1,13 @@
 import { capitalize } from "@nomicfoundation/hardhat-utils/string";
-import { ZeroAddress } from "ethers";
 
 import { vaultError } from "../src/errors.js";
-import { escapeUntrusted, toSafeJson } from "../src/escape.js";
-import { OTHER_ORIGIN } from "../src/guard/call.js";
+import type { VaultError } from "../src/errors.js";
+import { escapeUntrusted } from "../src/escape.js";
+import { isInProcess } from "../src/host.js";
 import type { VaultHost } from "../src/host.js";
-import { toJsonValue } from "../src/json.js";
 import { HOW_TO_REPLACE, signingKinds } from "../src/plugin/doctor.js";
-import {
-  describeTime,
-  groupDigits,
-  operations,
-} from "../src/protocol/index.js";
-import type { VaultRound } from "../src/protocol/index.js";
+import { groupDigits } from "../src/protocol/index.js";
 import { NO_ROUND, hasEnded, isSameRound } from "../src/protocol/round.js";
-import { buildSettlement, toSafeBatch } from "../src/settlement/calldata.js";
 import { settleAll } from "../src/settlement/settle-all.js";
 import type {
   ReplacementPreflight,
@@ -22,30 +15,25 @@ import type {
   Settlement,
   SettlementEvent,
   SettlementPreflight,
-  SettlementStatus,
 } from "../src/settlement/types.js";
-import {
-  describeUnfinished,
-  findUnfinished,
-} from "../src/settlement/next-run.js";
+import { changesBetween } from "../src/simulation/watch-list.js";
+import { printCalldata } from "./calldata.js";
 import { settleTask } from "./definitions.js";
 import type { TaskValues } from "./definitions.js";
 import { messageForCommandLine, pageOf, repeatFlags } from "./error-texts.js";
 import { withVault } from "./open-vault.js";
 import {
-  code,
   labelledValues,
   notes,
   present,
   title,
   toned,
 } from "./output/blocks.js";
-import type { Block, Cell, Content, Envelope, Tone } from "./output/blocks.js";
+import type { Block, Cell, Content, Envelope } from "./output/blocks.js";
 import { formatCountdown, nativeAmount } from "./output/format-value.js";
 import type { FormatContext } from "./output/format-value.js";
 import { readingsBlock } from "./output/readings.js";
 import { say } from "./output/render-text.js";
-import type { Output } from "./output/render-text.js";
 import type { TypedOptions } from "./parse-options.js";
 import { taskAction } from "./run-task.js";
 import type { TaskReport } from "./run-task.js";
@@ -58,8 +46,7 @@ import {
 import type { Terminal } from "./terminal.js";
 
 export default taskAction(settleTask, async (args, surroundings) => {
-  const options = toOptions(args);
-  const { terminal } = surroundings;
+  const { terminal, typed } = surroundings;
   return await withVault(
     surroundings,
     // These two need no key.
@@ -68,150 +55,14 @@ export default taskAction(settleTask, async (args, surroundings) => {
     async (vault) =>
       args.calldata
         ? await printCalldata(vault, args, terminal.err)
-        : await settle(vault, surroundings.typed, options, terminal),
+        : await settle(vault, typed, toOptions(args), terminal),
   );
 });
-
-export async function settle(
-  vault: VaultHost,
-  typed: TypedOptions,
-  options: SettleAllOptions,
-  { err, ask }: Pick<Terminal, "err" | "ask">,
-): Promise<TaskReport> {
-  const { networkName: network } = vault;
-  const tell = (...blocks: readonly Block[]): void => {
-    void say(err, ...blocks);
-  };
-  const isAgreed = typed["yes"] === true;
-  // A keeper's log has one document a run: errors and the hash go to stderr.
-  const isLogged = isAgreed && typed["json"] === true;
-  const { confirmations = 1 } = options;
-  const wanted = confirmations > 1 ? ` --confirmations ${confirmations}` : "";
-  const resume = `npx hardhat vault settle --resume${wanted}${repeatFlags(typed)}`;
-  const context = { ...vault.settings, raw: false };
-  let chainTime = 0;
-  let tokens: SettlementPreflight["tokens"] = new Map();
-  const propose = (preflight: SettlementPreflight): void => {
-    ({ chainTime, tokens } = preflight);
-    if (isLogged) {
-      return;
-    }
-    tell(...preflightBlocks(preflight, network, { ...context, chainTime }));
-    tell();
-    if (
-      preflight.outcome === "succeeds" &&
-      hasEnded(preflight.round, chainTime) !== true
-    ) {
-      tell(earlyWarning(preflight));
-      tell();
-    }
-  };
-  const { block, chainId, settlement, refusal, isFinal } = await settleAll(
-    vault,
-    {
-      ...options,
-      onEvent: (event) => {
-        if (event.type === "preflight") {
-          propose(event.preflight);
-          return;
-        }
-        if (!isLogged || !["mined", "confirmed"].includes(event.type)) {
-          tell(notes(describeEvent(event)));
-        }
-        if (
-          !isLogged &&
-          event.type === "sending" &&
-          options.resume !== true &&
-          vault.connection.networkConfig.type === "http"
-        ) {
-          tell(notes(toned("dim", "To continue if this is interrupted:")));
-          tell(code(resume));
-        }
-      },
-      ...(isAgreed
-        ? {}
-        : options.bump === true
-          ? {
-              confirmReplacement: async (replacement) => {
-                tell(...replacementBlocks(replacement, network));
-                tell();
-                return ask === undefined
-                  ? "there is no terminal to ask on; --yes raises it without a question"
-                  : (await ask("Raise the fee now?")) || "not confirmed";
-              },
-            }
-          : options.resume === true
-            ? {}
-            : {
-                confirm: async (preflight) =>
-                  ask === undefined
-                    ? vaultError("VAULT_NO_TERMINAL", {})
-                    : (await ask(questionOf(preflight))) ||
-                      vaultError("VAULT_NOT_CONFIRMED", {}),
-              }),
-    },
-  );
-  const { code: problem, preview, status, before, after } = settlement;
-  const isStep =
-    options.partial === true &&
-    status === "not-settled" &&
-    before !== null &&
-    after !== null &&
-    isSameRound(before, after) &&
-    !after.settled;
-  const reason =
-    refusal !== undefined
-      ? messageForCommandLine(refusal, typed)
-      : isStep
-        ? `This step was mined in block ${settlement.blockNumber}, and the round is still open, as --partial allows. The next run sends the next step.`
-        : settlement.reason;
-  // In process there is no journal to resume from.
-  const isOpen = !isFinal && vault.connection.networkConfig.type === "http";
-  const where = { network, chainId };
-  const envelope = block === undefined ? undefined : { ...where, block };
-  return {
-    json: {
-      ...(envelope ?? { ...where, block: null }),
-      settlement: {
-        ...settlement,
-        reason: isOpen ? `${reason} To continue: ${resume}` : reason,
-        preview: preview === null ? null : withTokens(preview, tokens),
-      },
-    },
-    // A settlement that left tokens in the guard has a code.
-    ok:
-      (isStep || ["settled", "nothing-to-do", "cancelled"].includes(status)) &&
-      problem === null,
-    blocks: settlementBlocks(
-      { ...settlement, reason },
-      envelope,
-      { ...context, chainTime: block?.timestamp ?? chainTime },
-      isOpen ? resume : undefined,
-    ),
-  };
-}
-
-const questions = {
-  true: "Settle this round now?",
-  false: "This round has NOT ended. Settle it before its end?",
-  null: "There is no round yet. Call settleAll all the same?",
-};
-
-function questionOf({
-  round,
-  chainTime,
-  preview,
-}: SettlementPreflight): string {
-  return present([
-    preview?.status === "not-settled" &&
-      "The simulation does NOT settle the round.",
-    questions[`${hasEnded(round, chainTime)}`],
-  ]).join(" ");
-}
 
 export function toOptions(
   args: TaskValues<typeof settleTask>,
 ): SettleAllOptions {
+  const { confirmations } = args;
   return {
     ifExpired: args.ifExpired,
     partial: args.partial,
@@ -225,9 +76,145 @@ export function toOptions(
     cancel: args.cancel,
     from: args.from,
     confirmations:
-      args.confirmations === undefined ? undefined : Number(args.confirmations),
+      confirmations === undefined ? undefined : Number(confirmations),
     timeout: args.timeout,
   };
+}
+
+export async function settle(
+  vault: VaultHost,
+  typed: TypedOptions,
+  options: SettleAllOptions,
+  { err, ask }: Pick<Terminal, "err" | "ask">,
+): Promise<TaskReport> {
+  const { networkName: network, settings } = vault;
+  const tell = (...blocks: readonly Block[]): void => {
+    void say(err, ...blocks);
+  };
+  const isAgreed = typed["yes"] === true;
+  // A keeper's log has one document a run: errors and the hash go to stderr.
+  const isLogged = isAgreed && typed["json"] === true;
+  const { confirmations = 1 } = options;
+  const wanted = confirmations > 1 ? ` --confirmations ${confirmations}` : "";
+  const resume = `npx hardhat vault settle --resume${wanted}${repeatFlags(typed)}`;
+  let chainTime = 0;
+  let tokens: SettlementPreflight["tokens"] = new Map();
+
+  const onPreflight = (preflight: SettlementPreflight): void => {
+    ({ chainTime, tokens } = preflight);
+    if (!isLogged) {
+      const context = { ...settings, chainTime, raw: false };
+      tell(...preflightBlocks(preflight, network, context));
+      const doubts = doubtsAbout(preflight);
+      if (preflight.outcome === "succeeds" && doubts.length > 0) {
+        tell();
+        tell(notes(...doubts.map((doubt) => toned("bad", doubt))));
+      }
+      tell();
+    }
+  };
+  const onEvent = (event: SettlementEvent): void => {
+    if (event.type === "preflight") {
+      onPreflight(event.preflight);
+      return;
+    }
+    if (!isLogged || !["mined", "confirmed"].includes(event.type)) {
+      tell(notes(describeEvent(event)));
+    }
+    if (
+      event.type === "sending" &&
+      !isLogged &&
+      options.resume !== true &&
+      !isInProcess(vault)
+    ) {
+      tell(notes(toned("dim", `If this is interrupted: \`${resume}\``)));
+    }
+  };
+  const confirm = async (
+    preflight: SettlementPreflight,
+  ): Promise<true | VaultError> => {
+    const question =
+      doubtsAbout(preflight).length === 0
+        ? "Settle this round now?"
+        : "Settle in spite of the warning?";
+    return ask === undefined
+      ? vaultError("VAULT_NO_TERMINAL", {})
+      : (await ask(question)) || vaultError("VAULT_NOT_CONFIRMED", {});
+  };
+  const confirmReplacement = async (
+    replacement: ReplacementPreflight,
+  ): Promise<true | string> => {
+    tell(...replacementBlocks(replacement, network));
+    tell();
+    return ask === undefined
+      ? "there is no terminal to ask on; --yes raises it without a question"
+      : (await ask("Raise the fee now?")) || "not confirmed";
+  };
+
+  const { block, chainId, settlement, refusal, isFinal } = await settleAll(
+    vault,
+    {
+      ...options,
+      onEvent,
+      confirm: isAgreed || options.resume === true ? undefined : confirm,
+      confirmReplacement:
+        isAgreed || options.bump !== true ? undefined : confirmReplacement,
+    },
+  );
+  const { code: problem, preview, status, before, after } = settlement;
+  const isStep =
+    options.partial === true &&
+    status === "not-settled" &&
+    before !== null &&
+    after?.settled === false &&
+    isSameRound(before, after);
+  const reason =
+    refusal !== undefined
+      ? messageForCommandLine(refusal, typed)
+      : isStep
+        ? `This step was mined in block ${settlement.blockNumber}, and the round is still open, as --partial allows. The next run sends the next step.`
+        : settlement.reason;
+  // In process there is no journal to resume from.
+  const isOpen = !isFinal && !isInProcess(vault);
+  const place = { network, chainId };
+  const envelope = block === undefined ? undefined : { ...place, block };
+  return {
+    json: {
+      ...place,
+      block: block ?? null,
+      settlement: {
+        ...settlement,
+        reason: isOpen ? `${reason} To continue: ${resume}` : reason,
+        preview: preview === null ? null : withTokens(preview, tokens),
+      },
+    },
+    // A settlement that left tokens in the guard has a code.
+    ok:
+      (isStep || ["settled", "nothing-to-do", "cancelled"].includes(status)) &&
+      problem === null,
+    blocks: settlementBlocks(
+      { ...settlement, reason },
+      envelope,
+      { ...settings, raw: false, chainTime: block?.timestamp ?? chainTime },
+      isOpen ? resume : undefined,
+    ),
+  };
+}
+
+/** What speaks against this settlement, though its call succeeds. */
+function doubtsAbout({
+  round,
+  chainTime,
+  preview,
+}: SettlementPreflight): readonly string[] {
+  const ended = hasEnded(round, chainTime);
+  return present([
+    preview?.status === "not-settled" &&
+      "WARNING: the simulation does NOT settle the round.",
+    ended === null && `WARNING: ${NO_ROUND}`,
+    ended === false &&
+      `WARNING: this round has NOT ended. It ends ${formatCountdown(round.endTime, chainTime)}.`,
+  ]);
 }
 
 export function preflightBlocks(
@@ -236,14 +223,17 @@ export function preflightBlocks(
   context: FormatContext,
 ): readonly Block[] {
   const { chainId, round, contract, from, signing, balance } = preflight;
-  const { gas, cost, maxCost, preview, guard } = preflight;
-  const used = preview?.gasUsed ?? null;
-  const usedNote =
-    used === null ? "" : `; ${groupDigits(String(used))} used when simulated`;
+  const { gas, cost, maxCost, preview, guard, tokens } = preflight;
+  const contracts = [{ ...contract, role: "vault" } as const];
   return [
     title("About to settle this round"),
     readingsBlock("getLatestRoundInfo", [{ value: round }], context),
-    ...previewBlocks(preflight, context),
+    ...(preview === null
+      ? []
+      : effectBlocks(
+          { simulation: preview, sender: from, contracts, tokens },
+          context,
+        )),
     labelledValues([
       ["Network", `${escapeUntrusted(network)} (chain ${chainId})`],
       ["Vault contract", { text: contract.address, note: contract.source }],
@@ -253,10 +243,7 @@ export function preflightBlocks(
       ],
       ["Signer", { text: from, note: signingKinds[signing] }],
       ["Balance", nativeAmount(balance)],
-      gas !== null && [
-        "Gas",
-        { text: groupDigits(String(gas)), note: `limit${usedNote}` },
-      ],
+      gas !== null && ["Gas limit", groupDigits(String(gas))],
       cost !== null && ["Cost", nativeAmount(cost, maxCost ?? 0n)],
       ["Simulated", describePreview(preflight)],
     ]),
@@ -266,53 +253,20 @@ export function preflightBlocks(
 function describePreview({
   preview,
   outcome,
-  reason: refusal,
+  reason,
 }: SettlementPreflight): Cell {
-  const reason = escapeUntrusted(refusal ?? preview?.reason ?? "");
-  const note =
+  const engine =
     preview === null
       ? "by a call, which shows no effect"
       : `by ${engineNames[preview.engine]}`;
-  // In the last column: a long reason would widen every line above.
-  const problem = `${note}: ${reason}`;
-  return refusal !== null
-    ? toned("bad", outcome, problem)
-    : preview?.status === "not-settled"
-      ? toned("bad", `${outcome}, and does not settle the round`, problem)
-      : toned("good", outcome, note);
-}
-
-function previewBlocks(
-  { preview, from: sender, contract, tokens }: SettlementPreflight,
-  context: FormatContext,
-): readonly Block[] {
-  if (preview === null) {
-    return [];
+  if (outcome === "succeeds" && preview?.status !== "not-settled") {
+    return toned("good", outcome, engine);
   }
-  const contracts = [{ ...contract, role: "vault" } as const];
-  const shown = { simulation: preview, sender, contracts, tokens };
-  const effect = effectBlocks(shown, context);
-  return [
-    ...effect,
-    notes(
-      // The line "Simulated" shows a revert.
-      effect.length === 0 &&
-        preview.status !== "reverted" &&
-        "No reading changes, and nothing is transferred.",
-      ...preview.notes.map((note) => toned("warn", escapeUntrusted(note))),
-    ),
-  ];
-}
-
-export function earlyWarning({
-  round: { endTime },
-  chainTime,
-}: SettlementPreflight): Block {
-  const problem =
-    endTime === 0n
-      ? NO_ROUND
-      : `this round has NOT ended. It ends ${formatCountdown(endTime, chainTime)}, ${describeTime(endTime)}. A settlement now settles it before its end.`;
-  return notes(toned("bad", `WARNING: ${problem}`));
+  const text =
+    outcome === "reverts" ? outcome : "succeeds, and does not settle the round";
+  const why = escapeUntrusted(reason ?? preview?.reason ?? "");
+  // In the last column: a long reason would widen every line above.
+  return toned("bad", text, `${engine}: ${why}`);
 }
 
 export function replacementBlocks(
@@ -327,10 +281,7 @@ export function replacementBlocks(
       ["Network", `${escapeUntrusted(network)} (chain ${chainId})`],
       ["Account", `${from}, nonce ${nonce}`],
       hash !== null && ["Transaction", hash],
-      [
-        "Cost until now",
-        { ...nativeAmount(earlierMaxCost), note: "native currency, at most" },
-      ],
+      ["Cost until now", `at most ${nativeAmount(earlierMaxCost)}`],
       ["Cost then", nativeAmount(cost, maxCost)],
     ]),
   ];
@@ -373,38 +324,30 @@ export function settlementBlocks(
   resume?: string,
 ): readonly Block[] {
   const { status, code: problem, reason, hash, blockNumber } = settlement;
-  const { gasUsed, cost, before, after } = settlement;
-  const isInHeading = blockNumber === envelope?.block.number;
+  const { gasUsed, cost } = settlement;
+  // A contract can revert with an empty text.
+  const why = problem === "VAULT_NOT_CONFIRMED" ? "" : (reason ?? "");
+  const isInHeading = [null, envelope?.block.number].includes(blockNumber);
   return [
-    title(
-      "Settlement",
-      isInHeading || blockNumber === null ? envelope : undefined,
-    ),
+    title("Settlement", isInHeading ? envelope : undefined),
     labelledValues([
       ["Outcome", describeOutcome(settlement)],
-      // A contract can revert with an empty text.
-      problem !== "VAULT_NOT_CONFIRMED" &&
-        reason !== null &&
-        reason !== "" && ["Reason", escapeUntrusted(reason)],
+      why !== "" && ["Reason", escapeUntrusted(why)],
       (hash !== null || status === "reverted") && [
         "Transaction",
         hash ?? "none: nothing was sent",
       ],
-      blockNumber !== null && !isInHeading && ["Block", String(blockNumber)],
+      !isInHeading && ["Block", String(blockNumber)],
       gasUsed !== null && ["Gas used", groupDigits(String(gasUsed))],
       cost !== null && ["Cost", nativeAmount(cost)],
     ]),
-    ...(resume === undefined
-      ? []
-      : [
-          notes("To continue:"),
-          code(resume),
-          notes(blockNumber === null && `If it stays, ${HOW_TO_REPLACE}`),
-        ]),
-    ...(before === null || after === null
-      ? []
-      : [roundChanges(before, after, context)]),
-    ...comparisonBlocks(settlement, context),
+    notes(
+      resume !== undefined && `To continue: \`${resume}\``,
+      resume !== undefined &&
+        blockNumber === null &&
+        `If it stays, ${HOW_TO_REPLACE}`,
+    ),
+    ...changeBlocks(settlement, context),
     notes(
       problem !== null &&
         problem !== "VAULT_NOT_CONFIRMED" &&
@@ -412,12 +355,6 @@ export function settlementBlocks(
     ),
   ];
 }
-
-const tones: Readonly<Partial<Record<SettlementStatus, Tone>>> = {
-  settled: "good",
-  "nothing-to-do": "warn",
-  cancelled: "warn",
-};
 
 function describeOutcome({ status, code: error, hash }: Settlement): Cell {
   if (error === "VAULT_NOT_CONFIRMED") {
@@ -428,93 +365,48 @@ function describeOutcome({ status, code: error, hash }: Settlement): Cell {
   }
   const isOnlySimulated = status === "reverted" && hash === null;
   const text = isOnlySimulated ? "would revert" : status.replaceAll("-", " ");
-  return toned(tones[status] ?? "bad", capitalize(text));
+  const isHarmless = status === "nothing-to-do" || status === "cancelled";
+  const tone = status === "settled" ? "good" : isHarmless ? "warn" : "bad";
+  return toned(tone, capitalize(text));
 }
 
-function roundChanges(
-  before: VaultRound,
-  after: VaultRound,
-  context: FormatContext,
-): Block {
-  const changes = operations.getLatestRoundInfo.outputs.flatMap(({ name }) =>
-    before[name] === after[name]
-      ? []
-      : [
-          {
-            reading: "round",
-            field: name,
-            before: before[name],
-            after: after[name],
-          },
-        ],
-  );
-  return changes.length === 0
-    ? notes(toned("dim", "The round did not change."))
-    : changesTable(changes, context);
-}
-
-function comparisonBlocks(
-  { preview, differences, blockNumber }: Settlement,
+/** What became of the round, and whether it is what the preview showed. */
+function changeBlocks(
+  { before, after, preview, differences, blockNumber }: Settlement,
   context: FormatContext,
 ): readonly Block[] {
-  if (preview === null || blockNumber === null) {
-    return [];
-  }
-  if (differences === null) {
-    return [notes(toned("dim", "It is not known if it came as previewed."))];
-  }
+  const changes = changesBetween(
+    new Map([["round", before]]),
+    new Map([["round", after]]),
+  );
+  const isMined = preview !== null && blockNumber !== null;
   return [
+    ...(before === null || after === null
+      ? []
+      : [
+          changesTable(changes, context),
+          notes(
+            changes.length === 0 && toned("dim", "The round did not change."),
+          ),
+        ]),
     notes(
-      differences.length === 0
-        ? toned("good", "Readings and token transfers are as previewed.")
-        : toned("warn", "Not as previewed:"),
+      isMined &&
+        (differences === null
+          ? toned("dim", "It is not known if it came as previewed.")
+          : differences.length === 0
+            ? toned("good", "Readings and token transfers are as previewed.")
+            : toned("warn", "Not as previewed:")),
     ),
     changesTable(
-      differences.map(({ previewed, happened, ...place }) => ({
-        ...place,
-        before: previewed,
-        after: happened,
-      })),
+      (isMined ? (differences ?? []) : []).map(
+        ({ previewed, happened, ...place }) => ({
+          ...place,
+          before: previewed,
+          after: happened,
+        }),
+      ),
       context,
       ["Previewed", "Happened"],
     ),
   ];
-}
-
-async function printCalldata(
-  vault: VaultHost,
-  { from, ifExpired, safe, tokens }: TaskValues<typeof settleTask>,
-  err: Output,
-): Promise<TaskReport> {
-  const built = await buildSettlement(vault, from, tokens, ifExpired);
-  const { chainId, header, to, data, sender, estimatedGas, refusal } = built;
-  // If this one is sent too, two rounds may be settled.
-  const open = await findUnfinished(vault);
-  const warnings = present([
-    refusal !== null &&
-      `${sender === ZeroAddress ? "the zero address" : sender} would see this call refused at block ${header.number}: ${escapeUntrusted(refusal.replace(/\.$/u, ""))}. The round may be settled already, or the contract may accept only another sender (--from).`,
-    built.isContract && OTHER_ORIGIN,
-    open !== null &&
-      `a settlement is under way already: ${describeUnfinished(open)}. Finish it first, with --resume: both may be mined.`,
-  ]).map((text) => toned("warn", `Warning: ${text}`));
-  if (warnings.length > 0) {
-    await say(err, notes(...warnings));
-  }
-  const { number, timestamp } = header;
-  const document = safe
-    ? toSafeBatch(built)
-    : {
-        network: vault.networkName,
-        chainId,
-        block: { number, timestamp },
-        to,
-        data,
-        value: "0",
-        estimatedGas,
-      };
-  return {
-    json: document,
-    // A wallet reads it, so it is JSON without --json, too.
-    blocks: [code(toSafeJson(toJsonValue(document), 2))],
-  };
 }

@@ -1,6 +1,5 @@
 import { capitalize } from "@nomicfoundation/hardhat-utils/string";
 
-import { hasErrorCode } from "../src/errors.js";
 import type { VaultHost } from "../src/host.js";
 import { escapeUntrusted } from "../src/escape.js";
 import { NATIVE_DECIMALS, scale } from "../src/protocol/amounts.js";
@@ -34,7 +33,7 @@ import {
   toned,
 } from "./output/blocks.js";
 import type { Block, Content } from "./output/blocks.js";
-import { describeCount, formatValue } from "./output/format-value.js";
+import { formatValue } from "./output/format-value.js";
 import type { FormatContext } from "./output/format-value.js";
 import { labelOf } from "./output/readings.js";
 import { selectedNetwork } from "./parse-options.js";
@@ -64,10 +63,7 @@ export default readAction(
     const { timestamp: chainTime } = simulation.block ?? start;
     const context = { ...settings, chainTime, raw: false };
     return {
-      json: {
-        ...envelope,
-        simulation: withTokens(simulation, shown.tokens),
-      },
+      json: { ...envelope, simulation: withTokens(simulation, shown.tokens) },
       ok: ["settled", "nothing-to-do"].includes(simulation.status),
       blocks: [
         title("Simulated settlement", envelope),
@@ -77,6 +73,17 @@ export default readAction(
   },
 );
 
+/** A simulated settlement, with symbol and decimals of its tokens. */
+export interface ShownSimulation extends Simulated {
+  readonly tokens: ReadonlyMap<string, TokenDescription>;
+}
+
+/** What the preview of a settlement has, too. */
+type Effect = Pick<
+  ShownSimulation,
+  "simulation" | "sender" | "contracts" | "tokens"
+>;
+
 /** Simulates, and reads symbol and decimals of the tokens that move. */
 export async function simulateToShow(
   vault: VaultHost,
@@ -84,33 +91,11 @@ export async function simulateToShow(
   findDefaultSender?: () => Promise<string>,
 ): Promise<ShownSimulation> {
   const simulated = await simulateSettleAll(vault, options, findDefaultSender);
-  const { simulation, pin } = simulated;
-  const moved = [...simulation.balances, ...(simulation.transfers ?? [])];
-  const addresses = moved.map(({ token }) => token);
-  try {
-    const tokens = await describeTokens(vault, addresses, pin);
-    return { ...simulated, tokens };
-  } catch (error) {
-    if (
-      !hasErrorCode(error, "VAULT_RPC_TIMEOUT", "VAULT_NETWORK_UNREACHABLE")
-    ) {
-      throw error;
-    }
-    const note = `Symbols and decimals of the tokens are not known: ${error.shortMessage}`;
-    const described = { ...simulation, notes: [...simulation.notes, note] };
-    return { ...simulated, simulation: described, tokens: new Map() };
-  }
+  const { balances, transfers } = simulated.simulation;
+  const moved = [...balances, ...(transfers ?? [])].map(({ token }) => token);
+  const tokens = await describeTokens(vault, moved, simulated.pin);
+  return { ...simulated, tokens };
 }
-
-/** A simulated settlement, with symbol and decimals of its tokens. */
-export interface ShownSimulation extends Simulated {
-  readonly tokens: ReadonlyMap<string, TokenDescription>;
-}
-
-type Effect = Pick<
-  ShownSimulation,
-  "simulation" | "sender" | "contracts" | "tokens"
->;
 
 export const engineNames: Readonly<Record<SimulationEngine, string>> = {
   simulateV1: "the node (eth_simulateV1)",
@@ -119,17 +104,14 @@ export const engineNames: Readonly<Record<SimulationEngine, string>> = {
 };
 
 export function simulationBlocks(
-  shown: ShownSimulation,
+  shown: Effect & Pick<ShownSimulation, "ordersRead">,
   network: string,
   context: FormatContext,
 ): readonly Block[] {
-  const { simulation, sender, ordersRead, kept } = shown;
+  const { simulation, sender, ordersRead } = shown;
   const { status, reason, engine, guard, gasUsed, block } = simulation;
   const why = reason === null ? "" : `: ${escapeUntrusted(reason)}`;
   const outcome = status.replaceAll("-", " ") + why;
-  // `vault settle` refuses then: the note that lists these tokens is no remark.
-  const isLoss = (note: string): boolean =>
-    kept.length > 0 && note.includes(kept.join(", "));
   return [
     labelledValues([
       [
@@ -146,39 +128,24 @@ export function simulationBlocks(
         `${block.number}, ${describeTime(BigInt(block.timestamp))}`,
       ],
       ["Executed by", engineNames[engine]],
+      ordersRead > 0 && ["Orders watched", String(ordersRead)],
     ]),
     ...effectBlocks(shown, context),
     notes(
-      ordersRead > 0 &&
-        status !== "nothing-to-do" &&
-        !simulation.changes.some(({ reading }) =>
-          reading.startsWith("orders."),
-        ) &&
-        `${describeCount(ordersRead, "order")} watched; none changed.`,
-    ),
-    ...section("Balances", balancesTable(shown, context)),
-    notes(
-      ...[
-        ...simulation.notes,
-        `Nothing was sent to ${network}. Limits: "Simulating a settlement" in the documentation.`,
-      ].map((text) =>
-        toned(isLoss(text) ? "bad" : "dim", escapeUntrusted(text)),
+      toned(
+        "dim",
+        `Nothing was sent to ${escapeUntrusted(network)}. Limits: "Simulating a settlement" in the documentation.`,
       ),
     ),
   ];
 }
 
-/** Changes and transfers, for `vault simulate` and `vault settle`. */
+/** Changes, transfers and balances, and the remarks on them. */
 export function effectBlocks(
-  shown: Effect,
+  effect: Effect,
   context: FormatContext,
 ): readonly Block[] {
-  const { changes, transfers } = shown.simulation;
-  const rows = (transfers ?? []).map(({ token, from, to, amount }) => {
-    const { show, unit } = describeToken(token, shown, context);
-    const accounts = [from, to].map((one) => nameAccount(one, shown));
-    return [`${show(amount)} ${unit}`, ...accounts];
-  });
+  const { changes, transfers, balances, notes: remarks } = effect.simulation;
   return [
     ...section("Changes", changesTable(changes, context)),
     ...section(
@@ -189,9 +156,34 @@ export function effectBlocks(
           { heading: "From" },
           { heading: "To" },
         ],
-        rows,
+        (transfers ?? []).map(({ token, from, to, amount }) => {
+          const { show, unit } = describeToken(token, effect, context);
+          const accounts = [from, to].map((one) => nameAccount(one, effect));
+          return [`${show(amount)} ${unit}`, ...accounts];
+        }),
       ),
     ),
+    ...section(
+      "Balances",
+      table(
+        [
+          { heading: "Account" },
+          { heading: "Before", align: "right" },
+          { heading: "After", align: "right" },
+          { heading: "Difference", align: "right" },
+        ],
+        balances.map(({ account, token, before, after }) => {
+          const { show, unit } = describeToken(token, effect, context);
+          const name = capitalize(`${nameAccount(account, effect)}, ${unit}`);
+          const difference =
+            after < before
+              ? `-${show(before - after)}`
+              : `${after > before ? "+" : ""}${show(after - before)}`;
+          return [name, show(before), show(after), difference];
+        }),
+      ),
+    ),
+    notes(...remarks.map((text) => toned("warn", escapeUntrusted(text)))),
   ];
 }
 
@@ -228,26 +220,6 @@ function changeRow(
   const cell = formatValue(described, after, context);
   const earlier = formatValue(described, before, context);
   return [labelOf(described, variant), earlier, cell, cell.note ?? ""];
-}
-
-function balancesTable(shown: Effect, context: FormatContext): Block {
-  return table(
-    [
-      { heading: "Account" },
-      { heading: "Before", align: "right" },
-      { heading: "After", align: "right" },
-      { heading: "Difference", align: "right" },
-    ],
-    shown.simulation.balances.map(({ account, token, before, after }) => {
-      const { show, unit } = describeToken(token, shown, context);
-      const name = capitalize(`${nameAccount(account, shown)}, ${unit}`);
-      const difference =
-        after < before
-          ? `-${show(before - after)}`
-          : `${after > before ? "+" : ""}${show(after - before)}`;
-      return [name, show(before), show(after), difference];
-    }),
-  );
 }
 
 /**

@@ -163,7 +163,7 @@ export function describeAnswer(answer: boolean | null): string {
 }
 
 /** @param most The highest possible amount. */
-export function nativeAmount(wei: bigint, most?: bigint): Cell {
+export function nativeAmount(wei: bigint, most?: bigint): string {
   const limit = most === undefined ? "" : `; at most ${formatNative(most)}`;
-  return { text: formatNative(wei), note: `native currency${limit}` };
+  return `${formatNative(wei)} native currency${limit}`;
 }

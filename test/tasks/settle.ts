@@ -1,7 +1,6 @@
 import { expect } from "chai";
 import { toBeHex } from "ethers";
 
-import { NO_ROUND } from "../../src/protocol/round.js";
 import type {
   ReplacementPreflight,
   Settlement,
@@ -14,7 +13,6 @@ import { parseOptions } from "../../tasks/parse-options.js";
 import type { TypedOptions } from "../../tasks/parse-options.js";
 import {
   describeEvent,
-  earlyWarning,
   preflightBlocks,
   replacementBlocks,
   settle,
@@ -40,7 +38,7 @@ import { squeezed, useTasks } from "../helpers/use-tasks.js";
 
 /** The selector of `decimals()`. */
 const DECIMALS = "0x313ce567";
-const HINT = "To continue if this is interrupted:\n";
+const HINT = "If this is interrupted: ";
 /** The next block's time. */
 const NEXT = 1_700_000_006;
 
@@ -102,7 +100,7 @@ describe("vault settle", () => {
       expect(ok).to.equal(true);
       expect(said.split(HINT)).to.have.lengthOf(2);
       expect(said).to.include(
-        `${HINT}npx hardhat vault settle --resume${flags} --instance usdc --network live\n`,
+        `${HINT}\`npx hardhat vault settle --resume${flags} --instance usdc --network live\`\n`,
       );
     });
   }
@@ -186,31 +184,36 @@ describe("vault settle", () => {
     expect(said).to.include("About to settle").and.not.include("WARNING");
   });
 
-  const early = "This round has NOT ended. Settle it before its end?";
-  const ended = "Settle this round now?";
-  for (const [title, prepare, question] of [
+  const early = "WARNING: this round has NOT ended. It ends in ";
+  for (const [title, prepare, warning] of [
     ["before the round's end", () => undefined, early],
-    ["after the round's end", () => endAt(keeper, NEXT), ended],
-    [
-      "if there is no round",
-      () => endAt(keeper, 0),
-      "There is no round yet. Call settleAll all the same?",
-    ],
+    ["after the round's end", () => endAt(keeper, NEXT), undefined],
+    ["if there is no round", () => endAt(keeper, 0), `WARNING: There is no`],
     [
       "if the simulation does not settle the round",
       () => {
         keeper.chain.effect = (round) => round;
+        endAt(keeper, NEXT);
       },
-      `The simulation does NOT settle the round. ${early}`,
+      "WARNING: the simulation does NOT settle the round.",
     ],
-  ] as const) {
-    it(`settle asks "${question}" ${title}, with a warning unless the round has ended, and sends nothing after a no`, async () => {
+  ] satisfies ReadonlyArray<
+    readonly [string, () => unknown, string | undefined]
+  >) {
+    it(`settle ${title} asks ${warning === undefined ? "if it is to settle" : `in spite of "${warning}"`}, and sends nothing after a no`, async () => {
       keeper.chain.makeDevelopmentNode();
       prepare();
       const asked = await run({ json: true }, { answer: false });
       const { questions, settlement, ok, said } = asked;
-      expect(questions).to.deep.equal([question]);
-      expect(said.includes("WARNING")).to.equal(question !== ended);
+      expect(questions).to.deep.equal([
+        warning === undefined
+          ? "Settle this round now?"
+          : "Settle in spite of the warning?",
+      ]);
+      expect(said.match(/^WARNING: .*$/gmu) ?? []).to.have.lengthOf(
+        warning === undefined ? 0 : 1,
+      );
+      expect(said).to.include(warning ?? "About to settle");
       expect(settlement).to.include({ code: "VAULT_NOT_CONFIRMED" });
       expect(ok).to.equal(false);
       expect(keeper.sends).to.equal(0);
@@ -410,9 +413,9 @@ describe("the screen before a settlement", () => {
       "Network · li\\u{1b}ve (chain 5)",
       `Vault contract · ${VAULT} · --at`,
       `Signer · ${SENDER} · a key of the configuration`,
-      "Balance · 1 · native currency",
-      "Gas · 60,000 · limit",
-      "Cost · 0.1 · native currency; at most 0.2",
+      "Balance · 1 native currency",
+      "Gas limit · 60,000",
+      "Cost · 0.1 native currency; at most 0.2",
       "Simulated · <good>succeeds</> · by a call, which shows no effect",
       "",
       "The round's volumes and minimum deposit are raw: tokenDecimals is not set.",
@@ -430,11 +433,6 @@ describe("the screen before a settlement", () => {
       "a note of the preview, escaped",
       { preview: { ...simulated, notes: ["an o\u001bdd token"] } },
       "<warn>an o\\u{1b}dd token</>",
-    ],
-    [
-      "that a preview changes nothing",
-      { preview: simulated },
-      "No reading changes, and nothing is transferred.",
     ],
     [
       "why a settlement reverts",
@@ -460,18 +458,6 @@ describe("the screen before a settlement", () => {
     });
   }
 
-  it("settle shows no effect of a simulation that reverts, nor that there is none", () => {
-    const preview = { ...simulated, status: "reverted" } as const;
-    const shown = asked({ ...reverting, preview }).join("\n");
-    expect(shown).to.not.include("No reading changes");
-  });
-
-  it("settle warns that there is no round yet", () => {
-    const round = { ...OPEN_ROUND, endTime: 0n };
-    const warning = linesOf([earlyWarning({ ...before, round })]);
-    expect(warning).to.deep.equal([`<bad>WARNING: ${NO_ROUND}</>`]);
-  });
-
   it("settle --resume --bump shows the cost until now, and then", () => {
     const replaced: ReplacementPreflight = {
       ...{ chainId: 5, from: SENDER, nonce: 3, hash: null },
@@ -481,8 +467,8 @@ describe("the screen before a settlement", () => {
     expect(linesOf(replacementBlocks(replaced, "li\u001bve")).slice(1)).to.eql([
       "Network · li\\u{1b}ve (chain 5)",
       `Account · ${SENDER}, nonce 3`,
-      "Cost until now · 1 · native currency, at most",
-      "Cost then · 2 · native currency; at most 3",
+      "Cost until now · at most 1 native currency",
+      "Cost then · 2 native currency; at most 3",
     ]);
   });
 });
@@ -581,7 +567,9 @@ describe("the screen after a settlement", () => {
           "npx hardhat vault settle --resume",
         ),
       );
-      expect(shown).to.include("npx hardhat vault settle --resume");
+      expect(shown).to.include(
+        "To continue: `npx hardhat vault settle --resume`",
+      );
       expect(
         shown.includes(
           "If it stays, raise its fee with --bump, or give it up with --cancel.",

@@ -52,19 +52,6 @@ describe("vault simulate", () => {
       `0.5 ${OF_NODE} · vault contract · vault contract`,
     );
   });
-
-  it("simulate shows what it simulated, with raw amounts and a note of it, if the node does not answer about tokens any more", async () => {
-    const node = new ScriptedNode();
-    node.on("eth_call", () => {
-      throw Object.assign(new Error("late"), { name: "TimeoutError" });
-    });
-    const { simulation, tokens } = await simulateToShow(node.host(), {});
-    expect(simulation.status).to.equal("settled");
-    expect(simulation.notes.at(-1)).to.match(
-      /^Symbols and decimals of the tokens are not known: .+ did not answer/u,
-    );
-    expect(tokens.size).to.equal(0);
-  });
 });
 
 describe("vault simulate on a node", () => {
@@ -213,34 +200,12 @@ describe("the screen of a simulation", () => {
     expect(lines.join()).to.not.contain("Gas used");
   });
 
-  it("simulate shows the tokens that stay in the guard as bad news, unlike its other notes", () => {
-    const keeps = `The settlement would leave tokens in the guard ${OTHER}: ${TOKEN}.`;
-    const lines = shown(
-      { guard: OTHER, notes: [keeps, "A limit of the engine."] },
-      { kept: [TOKEN] },
-    );
-    expect(lines).to.include(`<bad>${keeps}</>`);
-    expect(lines).to.include("A limit of the engine.");
+  it("simulate shows notes as warnings, escaped, and how many orders it watched", () => {
+    const lines = shown({ notes: ["a li\u001bmit"] }, { ordersRead: 3 });
+    expect(lines)
+      .to.include("<warn>a li\\u{1b}mit</>")
+      .and.include("Orders watched · 3");
   });
-
-  const changed = { field: "state", before: 1, after: 2 };
-  for (const [status, ordersRead, line, changes] of [
-    ["settled", 1, "1 order watched; none changed.", ["volume"]],
-    ["settled", 1, undefined, ["orders.7"]],
-    ["settled", 0, undefined, []],
-    ["nothing-to-do", 3, undefined, []],
-  ] as const) {
-    it(`simulate shows ${line ?? "nothing"} of ${ordersRead} orders if [${changes.join()}] change with ${status}`, () => {
-      const lines = shown(
-        {
-          status,
-          changes: changes.map((reading) => ({ ...changed, reading })),
-        },
-        { ordersRead },
-      );
-      expect(lines.find((one) => one.includes("watched"))).to.equal(line);
-    });
-  }
 
   const transfers: readonly Transfer[] = [
     { token: "native", from: VAULT, to: SENDER, amount: 15n * 10n ** 17n },
