@@ -6,7 +6,7 @@ import {
   operationEntry,
   standaloneQueries,
 } from "../../src/protocol/index.js";
-import type { DisplaySettings, Field, Unit } from "../../src/protocol/index.js";
+import type { Unit } from "../../src/protocol/index.js";
 import type { VaultState } from "../vault-state.js";
 import { decimalsOf } from "./format-value.js";
 import { valuesIn } from "./readings.js";
@@ -22,7 +22,7 @@ type Sample = readonly [
   labels?: Readonly<Record<string, string>>,
 ];
 
-/** The contracts that a sample is about, which its labels name. */
+/** The contracts that samples are about, which their labels name. */
 interface Source {
   readonly network: string;
   /** Undefined if the node does not answer and none is configured. */
@@ -49,39 +49,40 @@ function up(isUp: boolean): Sample {
   return ["up", "1 if every reading of a configured contract succeeded", isUp];
 }
 
+/** A metric is named once, with the samples of all sources below. */
 function render(
   sources: ReadonlyArray<readonly [Source, readonly Sample[]]>,
 ): string {
-  const metrics = new Map<string, string[]>();
+  const metrics = new Map<string, string>();
   for (const [{ network, chainId = "", instance = "" }, samples] of sources) {
     for (const [name, help, value, more] of samples) {
-      if (value === null || value === undefined) {
-        continue;
+      if (value !== null && value !== undefined) {
+        const head = `# HELP vault_${name} ${help}\n# TYPE vault_${name} gauge\n`;
+        const labels = { network, chain_id: `${chainId}`, instance, ...more };
+        const pairs = Object.entries(labels).map(
+          ([label, text]) => `${label}="${escape(text)}"`,
+        );
+        const number = typeof value === "boolean" ? Number(value) : value;
+        const line = `vault_${name}{${pairs.join(",")}} ${number}\n`;
+        metrics.set(name, (metrics.get(name) ?? head) + line);
       }
-      const lines = metrics.get(name) ?? [
-        `# HELP vault_${name} ${help}\n`,
-        `# TYPE vault_${name} gauge\n`,
-      ];
-      const labels = { network, chain_id: `${chainId}`, instance, ...more };
-      const pairs = Object.entries(labels).map(
-        ([label, text]) => `${label}=${quote(text)}`,
-      );
-      const number = typeof value === "boolean" ? Number(value) : value;
-      lines.push(`vault_${name}{${pairs.join(",")}} ${number}\n`);
-      metrics.set(name, lines);
     }
   }
-  return [...metrics.values()].flat().join("");
+  return [...metrics.values()].join("");
 }
 
-function quote(text: string): string {
-  return `"${text.replaceAll(/["\\]/gu, String.raw`\$&`).replaceAll("\n", String.raw`\n`)}"`;
+function escape(text: string): string {
+  return text
+    .replaceAll(/["\\]/gu, String.raw`\$&`)
+    .replaceAll("\n", String.raw`\n`);
 }
 
 function samplesOf(state: VaultState): readonly Sample[] {
   const { readings, isUp, keeper } = state;
   const { number, timestamp } = state.envelope.block;
   const { expired, secondsToEnd, code } = keeper;
+  const known = <Value>(value: Value | FailedReading): Value | undefined =>
+    isFailedReading(value) ? undefined : value;
   const open = known(keeper.openSettlement);
   return [
     up(isUp),
@@ -120,11 +121,18 @@ function samplesOf(state: VaultState): readonly Sample[] {
   ];
 }
 
-function known<Value>(value: Value | FailedReading): Value | undefined {
-  return isFailedReading(value) ? undefined : value;
-}
+const suffixes: { readonly [Name in Unit]?: string } = {
+  none: "",
+  timestamp: "_timestamp_seconds",
+  percent: "_ratio",
+  rate: "_ratio",
+  token: "_tokens",
+};
 
-/** No sample has what only a settlement writes, while the round is open. */
+/**
+ * A value with its unit in the name: another scale has another name. No sample has what only
+ * a settlement writes, while the round is open.
+ */
 function sampleOf(
   { query, field, value }: PlacedValue,
   { readings: { round }, settings }: VaultState,
@@ -139,39 +147,24 @@ function sampleOf(
   const { title, inputs, targetName } = operationEntry(query.operation);
   const [key, variant] = query.path;
   const isOnly = key === field.name;
-  const place = isOnly ? key : `${key}_${field.name.replace(/Time$/u, "")}`;
-  const [suffix, decimals] = scaleOf(field, settings);
-  const which = toSnakeCase(targetName ?? inputs[0]?.name ?? "");
+  const { unit } = field;
+  const name = isOnly ? key : `${key}_${field.name.replace(/Time$/u, "")}`;
+  const decimals = decimalsOf(field, { ...settings, raw: false });
+  const isScaled =
+    decimals !== undefined || unit === "none" || unit === "timestamp";
+  const suffix = isScaled ? (suffixes[unit] ?? "") : "_raw";
+  // A percentage is a hundred times the ratio.
+  const scale = (decimals ?? 0) + (unit === "percent" ? 2 : 0);
   return [
     [
-      toSnakeCase(place) + suffix,
+      toSnakeCase(name) + suffix,
       isOnly ? title : `${title}: ${field.label}`,
-      typeof value === "bigint" ? toDecimal(value, decimals) : value === true,
-      variant === undefined ? {} : { [which]: variant },
+      typeof value === "bigint" ? toDecimal(value, scale) : value === true,
+      variant === undefined
+        ? {}
+        : { [toSnakeCase(targetName ?? inputs[0]?.name ?? "")]: variant },
     ],
   ];
-}
-
-const suffixes: { readonly [Name in Unit]?: string } = {
-  none: "",
-  timestamp: "_timestamp_seconds",
-  percent: "_ratio",
-  rate: "_ratio",
-  token: "_tokens",
-};
-
-/** The unit in a metric's name: another scale has another name. */
-function scaleOf(
-  field: Field,
-  settings: DisplaySettings,
-): readonly [suffix: string, decimals: number] {
-  const { unit } = field;
-  const decimals = decimalsOf(field, { ...settings, raw: false });
-  const isScalable = unit !== "none" && unit !== "timestamp";
-  return isScalable && decimals === undefined
-    ? ["_raw", 0]
-    : // A percentage is a hundred times the ratio.
-      [suffixes[unit] ?? "", (decimals ?? 0) + (unit === "percent" ? 2 : 0)];
 }
 
 function toSnakeCase(name: string): string {
