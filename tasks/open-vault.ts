@@ -60,12 +60,9 @@ export async function withVault<T>(
           network,
           // With an empty override, Hardhat resolves no configuration again.
           override: {
-            ...(access === "read" && config.accounts !== "remote"
-              ? { accounts: "remote" }
-              : {}),
-            ...(longestTimeout < config.timeout
-              ? { timeout: longestTimeout }
-              : {}),
+            ...(access === "read" &&
+              config.accounts !== "remote" && { accounts: "remote" }),
+            ...(longestTimeout < config.timeout && { timeout: longestTimeout }),
           },
         });
   };
@@ -111,48 +108,41 @@ export async function withVault<T>(
 }
 
 /**
- * Ends the wait for each variable of the configuration in time, and names the one for which
- * a keystore asks without a terminal.
+ * Ends the wait for the connection, and for each variable of the configuration, in time, and
+ * names the variable for which a keystore asks without a terminal.
  */
 function limitVariables(network: string, timeout: number | undefined) {
   /** Hardhat resolves one after the other. */
   let resolving: string | undefined;
-  const unresolved = (name: string, problem: string): VaultError =>
-    vaultError("VAULT_CONFIG_VARIABLE", {
-      where: `The configuration variable ${quoteForeignText(name)}`,
-      problem: `${problem} Set ${quoteForeignText(name)} in the environment of this process: a scheduler such as cron has an environment of its own.`,
+  const unresolved = (variable: string, problem: string): VaultError => {
+    const name = quoteForeignText(variable);
+    return vaultError("VAULT_CONFIG_VARIABLE", {
+      where: `The configuration variable ${name}`,
+      problem: `${problem} Set ${name} in the environment of this process: a scheduler such as cron has an environment of its own.`,
     });
-  const tooLate = (): VaultError => {
-    if (resolving === undefined) {
-      const method = "the connection";
-      return vaultError("VAULT_RPC_TIMEOUT", { network, method });
-    }
-    const { stdin } = process;
-    // Else a question that nobody answered would keep the process running.
-    if (stdin.isTTY) {
-      stdin.setRawMode(false);
-    }
-    stdin.pause();
-    return unresolved(
-      resolving,
-      `neither a person nor a plugin gave its value within ${(timeout ?? 0) / 1_000} s.`,
-    );
   };
   const inTime = async <T>(work: Promise<T>): Promise<T> => {
     const limits = timeout === undefined ? [] : [AbortSignal.timeout(timeout)];
     return await orAbort(work, ...limits).catch((error: unknown) => {
-      throw isAbortOf(limits, error) ? tooLate() : error;
+      if (!isAbortOf(limits, error)) {
+        throw error;
+      }
+      throw resolving === undefined
+        ? vaultError("VAULT_RPC_TIMEOUT", { network, method: "the connection" })
+        : unresolved(
+            resolving,
+            `neither a person nor a plugin gave its value within ${(timeout ?? 0) / 1_000} s.`,
+          );
     });
   };
   const hooks: Partial<ConfigurationVariableHooks> = {
     fetchValue: async (context, variable, next) => {
-      const { name } = variable;
-      resolving = name;
+      resolving = variable.name;
       try {
         return await inTime(next(context, variable));
       } catch (error) {
         throw hasErrorCode(error, "VAULT_HARDHAT_ERROR")
-          ? unresolved(name, String(error.details["problem"]))
+          ? unresolved(variable.name, String(error.details["problem"]))
           : error;
       } finally {
         resolving = undefined;
@@ -171,21 +161,16 @@ function actionWith(access: "read" | "write") {
       surroundings: TaskSurroundings,
     ) => Promise<TaskReport | StreamedReport>,
   ): NewTaskActionFunction =>
-    taskAction(
-      described,
-      async (args, surroundings) =>
-        await withVault(
-          surroundings,
-          access,
-          args,
-          async (vault) =>
-            await work(
-              vault.withOptions({ timeout: args.timeout }),
-              args,
-              surroundings,
-            ),
-        ),
-    );
+    taskAction(described, async (args, surroundings) => {
+      const { timeout } = args;
+      return await withVault(
+        surroundings,
+        access,
+        args,
+        async (vault) =>
+          await work(vault.withOptions({ timeout }), args, surroundings),
+      );
+    });
 }
 
 /**

@@ -11,7 +11,7 @@ import { asRecord } from "../src/json.js";
 import { groupDigits } from "../src/protocol/index.js";
 import { messageOf } from "../src/rpc/hardhat-errors.js";
 import { quoteForeignText } from "../src/redact.js";
-import { createStyle, cutToWidth } from "./output/render-text.js";
+import { createStyle } from "./output/render-text.js";
 import type { Output } from "./output/render-text.js";
 
 /** The only place where a task writes and asks. */
@@ -46,19 +46,17 @@ export async function withTerminal<T>(
   // A closed pipe also emits an event. Without a listener it would end the
   // process, even in the middle of a settlement.
   for (const stream of [stdout, stderr]) {
-    if (!stream.listeners("error").includes(ignore)) {
-      stream.on("error", ignore);
-    }
+    stream.off("error", ignore).on("error", ignore);
   }
   const canAsk = stdin.isTTY && stderr.isTTY;
-  const line = new ProgressLine();
+  const line = progressLine();
   const answer: NonNullable<UserInterruptionHooks["requestInput"]> = async (
     context,
     from,
     text,
     next,
   ) => {
-    line.end();
+    line.hide();
     if (!canAsk) {
       throw vaultError("VAULT_HARDHAT_ERROR", {
         source: "A plugin",
@@ -71,7 +69,7 @@ export async function withTerminal<T>(
   // Also of others, for example for the password of a keystore.
   const questions: Partial<UserInterruptionHooks> = {
     displayMessage: async (context, from, text, next) => {
-      line.end();
+      line.hide();
       await next(context, from, text);
     },
     requestInput: answer,
@@ -79,28 +77,26 @@ export async function withTerminal<T>(
   };
   hooks.registerHandlers("userInterruptions", questions);
   endOnSignals();
-  const restoreStdout = reserveStdout(() => {
-    line.hide();
-  });
+  // Else the line would be erased with what others write behind it.
+  const restoreStdout = reserveStdout(line.hide);
+  const writeOwn =
+    (write: WriteText): Output["write"] =>
+    async (text) => {
+      line.hide();
+      return await writeTo(write, text);
+    };
+  const writeError = writeOwn(stderr.write.bind(stderr));
   try {
     return await work({
       out: {
         isTTY: stdout.isTTY,
         style: createStyle(stdout, instance),
-        write: async (text) => {
-          line.hide();
-          return await writeTo(writeToStdout, text);
-        },
+        write: writeOwn(writeToStdout),
       },
       err: {
         style: createStyle(stderr, instance),
-        write: async (text) => {
-          line.hide();
-          // A failure cannot be reported anywhere.
-          return await writeTo(stderr.write.bind(stderr), text).catch(
-            fallbackTo(false),
-          );
-        },
+        // A failure cannot be reported anywhere.
+        write: async (text) => await writeError(text).catch(fallbackTo(false)),
       },
       ask: canAsk
         ? async (question) =>
@@ -109,17 +105,18 @@ export async function withTerminal<T>(
             )
         : undefined,
       progress: (doing, far) => {
+        const [done, total] = [far?.done, far?.total].map((count) =>
+          groupDigits(String(count)),
+        );
         line.show(
-          far === undefined
-            ? `${doing}…`
-            : `${doing}: ${groupDigits(String(far.done))} of ${groupDigits(String(far.total))}`,
+          `${doing}${far === undefined ? "…" : `: ${done} of ${total}`}`,
         );
       },
     });
   } finally {
     restoreStdout();
     hooks.unregisterHandlers("userInterruptions", questions);
-    line.end();
+    line.hide();
   }
 }
 
@@ -137,54 +134,26 @@ function endOnSignals(): void {
   }
 }
 
-/** The line that shows what a task waits for, and after a second for how long. */
-class ProgressLine {
-  #doing = "";
-  #since = 0;
-  #isShown = false;
-  #timer: NodeJS.Timeout | undefined;
-
-  public show(doing: string): void {
-    if (!process.stderr.isTTY || process.env["TERM"] === "dumb") {
-      return;
+/** The line on stderr that shows what a task waits for, until the next output. */
+function progressLine() {
+  const { stderr } = process;
+  let isShown = false;
+  const hide = (): void => {
+    if (isShown) {
+      cursorTo(stderr, 0);
+      clearLine(stderr, 0);
+      isShown = false;
     }
-    if (doing !== this.#doing) {
-      this.#doing = doing;
-      this.#since = performance.now();
+  };
+  const show = (text: string): void => {
+    if (stderr.isTTY && process.env["TERM"] !== "dumb") {
+      hide();
+      // A full line would move the cursor to the next one.
+      stderr.write(text.slice(0, createStyle(stderr).width - 1));
+      isShown = true;
     }
-    this.#draw();
-    this.#timer ??= setInterval(() => {
-      this.#draw();
-    }, 1_000).unref();
-  }
-
-  #draw(): void {
-    const { stderr } = process;
-    const seconds = Math.round((performance.now() - this.#since) / 1_000);
-    const waited = seconds === 0 ? "" : ` ${seconds} s`;
-    const style = createStyle(stderr);
-    // A full line would move the cursor to the next one.
-    const width = Math.max(style.width - waited.length - 1, 0);
-    this.hide();
-    stderr.write(`${cutToWidth(this.#doing, { ...style, width })}${waited}`);
-    this.#isShown = true;
-  }
-
-  /** Erases the line; it comes back within a second. */
-  public hide(): void {
-    if (this.#isShown) {
-      cursorTo(process.stderr, 0);
-      clearLine(process.stderr, 0);
-      this.#isShown = false;
-    }
-  }
-
-  /** Erases the line until it is shown again, as while somebody else asks. */
-  public end(): void {
-    this.hide();
-    clearInterval(this.#timer);
-    this.#timer = undefined;
-  }
+  };
+  return { show, hide };
 }
 
 type WriteText = (
@@ -248,9 +217,6 @@ function reserveStdout(beforeOthers: () => void): () => void {
 /** Time for the terminal to deliver what was typed before a question, in milliseconds. */
 const DRAIN_MS = 50;
 
-const CTRL_C = "\u0003";
-const CTRL_D = "\u0004";
-
 /**
  * Discards what was typed before the question. Ctrl-C and Ctrl-D, before and after it, are
  * no answer; Hardhat's own question would wait for one for ever.
@@ -269,7 +235,8 @@ async function askNow(question: () => Promise<string>): Promise<string> {
   stdin.pause();
   stdin.setRawMode(false);
   stdin.off("data", discard);
-  if (typedAhead.includes(CTRL_C) || typedAhead.includes(CTRL_D)) {
+  // eslint-disable-next-line no-control-regex -- Ctrl-C and Ctrl-D
+  if (/[\u0003\u0004]/u.test(typedAhead)) {
     return "";
   }
   // Whoever asks lets go of stdin after an answer, too, which is handed on before this.

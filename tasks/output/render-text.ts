@@ -232,15 +232,6 @@ function wrap(text: string, width: number): string[] {
   return wrapAnsi(joinUnits(text), width).replaceAll("\u00a0", " ").split("\n");
 }
 
-/** Cuts a text that stands on one line. */
-export function cutToWidth(text: string, { width }: Style): string {
-  const letters = Array.from(text);
-  while (stringWidth(letters.join("")) > width) {
-    letters.pop();
-  }
-  return letters.join("");
-}
-
 /** Keeps a number and its unit on one line, a number and its noun, and a command. */
 function joinUnits(text: string): string {
   const gap = /(?<=\d) (?=raw|tokens|%)|(?<=\b(?:block|chain|order)) (?=\d)/gu;

@@ -14,7 +14,6 @@ import {
 import type { Block, Content } from "../../../tasks/output/blocks.js";
 import {
   createStyle,
-  cutToWidth,
   renderText,
   wrapText,
 } from "../../../tasks/output/render-text.js";
@@ -158,10 +157,6 @@ describe("blocks of a task as text", () => {
 
   it("createStyle takes 80 columns for a terminal that reports 0", () => {
     expect(createStyle({ isTTY: true, columns: 0 }).width).to.equal(80);
-  });
-
-  it("cutToWidth cuts a text by its columns, of which a wide character takes two", () => {
-    expect(cutToWidth("日本日", styleOf(5))).to.equal("日本");
   });
 
   for (const lines of [
