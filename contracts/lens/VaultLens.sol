@@ -44,19 +44,13 @@ contract VaultLens {
     uint256 private constant PACKED = 4;
     uint256 private constant PACKED_SIZE = 128;
 
-    /// @dev Status of an entry: the id used up even `PLENTY`, so it is no order.
-    uint256 private constant ABSENT = 5;
-
     /// @dev The most bytes of an answer that are passed on.
     uint256 private constant MAX_DATA = 8192;
 
-    /// @dev An order's share of the gas, and what has to be left before it.
-    uint256 private constant SHARE = 150_000;
-    uint256 private constant RESERVE = 170_000;
-
-    /// @dev More gas than any order needs: to store it takes eight times the gas
-    /// of reading it, and a transaction has 16.7 million at most (EIP-7825).
-    uint256 private constant PLENTY = 2_500_000;
+    /// @dev An order's share of the gas, ten times what most use, and what has to
+    /// be left before it.
+    uint256 private constant SHARE = 500_000;
+    uint256 private constant RESERVE = 550_000;
 
     /// @dev The words of an order are here, where the compiler knows it.
     uint256 private constant ORDER = 0x80;
@@ -111,9 +105,7 @@ contract VaultLens {
     /// @notice Reads orders, as many as the gas allows and at least one.
     /// @dev If an order uses more than three quarters of its share, its answer
     /// does not count, even if it succeeded: a call inside it may have run out
-    /// of gas. Then it gets `PLENTY` if there is as much twice, until that has not
-    /// sufficed for two ids: so much for each unknown id would use up all gas, and
-    /// behind a single unknown one there may be orders that need as much.
+    /// of gas.
     /// @param trading The contract to read from.
     /// @param firstId The first id, unless there is a list of ids.
     /// @param count How many orders to read at most.
@@ -129,24 +121,13 @@ contract VaultLens {
         }
         (uint256 start, uint256 end) = _header();
         bool hasCode = trading.code.length > 0;
-        uint256 absent;
         // The caller does not ask beyond the last id.
         unchecked {
             for (uint256 i = 0; i < count; ++i) {
                 uint256 status = USED_UP;
                 if (gasleft() > RESERVE) {
                     uint256 id = ids.length == 0 ? firstId + i : ids[i];
-                    status = _readOrder(trading, id, SHARE);
-                    if (
-                        status == USED_UP && absent < 2
-                            && gasleft() > 2 * PLENTY
-                    ) {
-                        status = _readOrder(trading, id, PLENTY);
-                        if (status == USED_UP) {
-                            status = ABSENT;
-                            ++absent;
-                        }
-                    }
+                    status = _readOrder(trading, id);
                 } else if (i > 0) {
                     break;
                 }
@@ -227,12 +208,13 @@ contract VaultLens {
         }
     }
 
-    function _readOrder(address trading, uint256 orderID, uint256 share)
+    function _readOrder(address trading, uint256 orderID)
         private
         view
         returns (uint256 status)
     {
         bytes4 selector = GET_ORDER_INFO;
+        uint256 share = SHARE;
         assembly ("memory-safe") {
             mstore(0x00, selector)
             mstore(0x04, orderID)

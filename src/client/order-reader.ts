@@ -4,7 +4,6 @@ import { ZeroAddress } from "ethers";
 import pLimit from "p-limit";
 
 import { VaultError } from "../errors.js";
-import { asRecord } from "../json.js";
 import type { VaultOrder } from "../protocol/index.js";
 import { getBalance } from "../rpc/accounts.js";
 import { isReorganised } from "../rpc/blocks.js";
@@ -18,6 +17,7 @@ import {
   canRunLens,
   encodeReadOrders,
   entryAnswer,
+  tryLens,
 } from "./lens/lens.js";
 import type { LensAnswer, LensEntry } from "./lens/lens.js";
 import { readAnswer, readCall, requestAtBlock } from "./reader.js";
@@ -76,131 +76,60 @@ const getOrderInfo = { operation: "getOrderInfo", role: "trading" } as const;
 /** So many unknown ids in a row that fail end a list without a last id. */
 export const FAILED_IDS_AT_END = 16;
 
-/** Decoded when it is handed out: its bytes take a fraction of the memory. */
-type Packed = () => Order;
+/** Why an id failed that was not asked for by itself. */
+export const USED_UP = "it used up 500,000 gas, as did the ids around it";
 
-interface Part {
-  readonly orders: ReadonlyArray<ListedOrder | Packed>;
-  /** True if the contract has no id behind them. */
-  readonly isEnd: boolean;
-}
+/** So many of the ids that used up their share are tried with more. */
+const SAMPLE = 4;
 
-export interface Chunk {
-  /** To be iterated once. Fewer than ids if the list ends in the chunk. */
-  readonly orders: Iterable<ListedOrder>;
-  readonly count: number;
-  readonly isEnd: boolean;
-  /** The most ids that a request should have: what its gas allowed, or half of what was refused. */
+/** Requests for one order at the same time. */
+const SINGLE_READS = 16;
+
+/** What a request found. */
+export interface Part {
+  /** Of the first ids that were requested; none if the node refuses so many. */
+  readonly orders: readonly ListedOrder[];
+  /** Ids behind them, for {@link OrderReader.readUsedUp}. */
+  readonly usedUp: readonly bigint[];
+  /** The most ids that the next request should be for. */
   readonly most: number;
-}
-
-interface Scan {
-  /** True if each id is the one after the id before it. */
-  readonly isRange: boolean;
-  /** An id far behind the end of a list without a last id, undefined of another list. */
-  readonly farId: bigint | undefined;
-  /** Requests at the same time, if each is for one order. */
-  readonly concurrency: number;
 }
 
 /** Reads orders at one block. */
 export class OrderReader {
-  readonly #alone: ReturnType<typeof pLimit>;
-  #farReason: Promise<string | undefined> | undefined;
+  readonly #single: ReturnType<typeof pLimit>;
 
+  /**
+   * @param isRange True if each id is the one after the id before it.
+   * @param concurrency Requests for one order at the same time.
+   */
   constructor(
     private readonly context: Context,
     private readonly target: LocatedAddress,
-    private readonly scan: Scan,
+    private readonly isRange: boolean,
+    concurrency = SINGLE_READS,
   ) {
-    this.#alone = pLimit(scan.concurrency);
+    this.#single = pLimit(concurrency);
   }
 
   /**
-   * Reads orders in one request; in several if its gas does not suffice for all, and in
-   * halves if the node refuses it.
+   * Reads the first of some ids: as many as the gas of one request allows, or each by a
+   * request of its own if the node cannot run the lens.
    *
    * @throws VaultError if the node does not answer; VAULT_REORGED; VAULT_NO_CODE
    */
-  public async read(ids: readonly bigint[]): Promise<Chunk> {
-    const orders: Array<ListedOrder | Packed> = [];
-    let most = Infinity;
-    let isEnd = false;
-    while (orders.length < ids.length) {
-      const asked = ids.slice(orders.length, orders.length + most);
-      const part = await this.#readSome(asked);
-      if (part === undefined) {
-        most = Math.floor(asked.length / 2);
-        continue;
-      }
-      orders.push(...part.orders);
-      isEnd = part.isEnd;
-      if (isEnd || (await this.#isOver(orders))) {
-        break;
-      }
-      if (part.orders.length < asked.length) {
-        most = part.orders.length;
-      }
-    }
-    return { orders: unpackAll(orders), count: orders.length, isEnd, most };
-  }
-
-  /** True if a list without a last id does not go on behind these. */
-  async #isOver(orders: Part["orders"]): Promise<boolean> {
-    const failed = orders
-      .slice(-FAILED_IDS_AT_END)
-      .filter((order) => typeof order !== "function")
-      .filter(isFailedOrder);
-    if (this.scan.farId === undefined || failed.length < FAILED_IDS_AT_END) {
-      return false;
-    }
-    if (failed.every(({ error }) => error.kind === "rpc")) {
-      return true;
-    }
-    const unknown = await Promise.all(
-      failed.map(async (order) => await this.isUnknown(order)),
-    );
-    return !unknown.includes(false);
-  }
-
-  /**
-   * True if an id fails as one far behind the end does, which is no order.
-   *
-   * @throws VaultError if the node refuses that id
-   */
-  public async isUnknown({ error }: FailedOrder): Promise<boolean> {
-    return error.kind !== "rpc" && reasonOf(error) === (await this.#askFar());
-  }
-
-  /** @returns Undefined if the id far behind the end is answered. */
-  async #askFar(): Promise<string | undefined> {
-    this.#farReason ??= this.readAlone(this.scan.farId ?? 0n).then((far) => {
-      if (!isFailedOrder(far)) {
-        return undefined;
-      }
-      if (far.error.kind === "rpc") {
-        throw far.error;
-      }
-      return reasonOf(far.error);
-    });
-    return await this.#farReason;
-  }
-
-  /** @returns The first ones, at least one; undefined if the node refuses so many. */
-  async #readSome(ids: readonly bigint[]): Promise<Part | undefined> {
-    const { context, target, scan } = this;
+  public async read(ids: readonly bigint[]): Promise<Part> {
+    const { context, target, isRange } = this;
     const { rpc, from } = context;
     // At the caller's address, the lens would replace the trading contract.
     const isPlain = rpc.node.runsLens === false || from === target.address;
     if (isPlain || ids.length === 1) {
-      const orders = ids
-        .slice(0, FAILED_IDS_AT_END)
-        .map(async (id) => await this.readAlone(id));
-      return { orders: await Promise.all(orders), isEnd: false };
+      const orders = await this.#readEach(ids.slice(0, SINGLE_READS));
+      return { orders, usedUp: [], most: SINGLE_READS };
     }
     let answer: LensAnswer;
     try {
-      const data = encodeReadOrders(target.address, ids, scan.isRange);
+      const data = encodeReadOrders(target.address, ids, isRange);
       const patient = rpc.withRetries(fewRetries);
       answer = await callLens({ ...context, rpc: patient }, data);
       const { length } = answer.entries;
@@ -210,82 +139,67 @@ export class OrderReader {
           .invalid(`${length} orders for ${ids.length} ids`);
       }
     } catch (error) {
-      await this.#assertNodeAnswers(error);
+      await this.#requireNode(error);
       await canRunLens(rpc, from);
-      return undefined;
+      return { orders: [], usedUp: [], most: Math.floor(ids.length / 2) };
     }
-    return await this.#ordersIn(answer, ids.slice(0, answer.entries.length));
-  }
-
-  async #ordersIn(answer: LensAnswer, ids: readonly bigint[]): Promise<Part> {
-    const { isRange, farId } = this.scan;
-    const isOpen = farId !== undefined;
-    const { entries } = answer;
-    const end = entries.findLastIndex((entry) => !isUsedUp(entry)) + 1;
-    const before = ids.slice(0, end);
-    const behind = ids.slice(end);
-    if (!isRange || behind.length < FAILED_IDS_AT_END) {
-      return { orders: await this.#ordersOf(answer, ids), isEnd: false };
+    const { length } = answer.entries;
+    const most = length < ids.length ? length : Infinity;
+    const end =
+      answer.entries.findLastIndex(({ status }) => status !== "usedUp") + 1;
+    if (isRange && length - end >= FAILED_IDS_AT_END) {
+      const orders = await this.#ordersIn(answer, ids.slice(0, end));
+      return { orders, usedUp: ids.slice(end, length), most };
     }
-    // A long run of ids that used up their share, of which hardly one has to be asked for.
-    if (
-      isOpen &&
-      entries.slice(end).filter(({ status }) => status === "absent").length > 1
-    ) {
-      return { orders: await this.#ordersOf(answer, before), isEnd: true };
-    }
-    const error = await this.#errorOfAll(behind);
-    if (error === undefined) {
-      const some = isOpen ? ids.slice(0, end + FAILED_IDS_AT_END) : ids;
-      return { orders: await this.#ordersOf(answer, some), isEnd: false };
-    }
-    const orders = await this.#ordersOf(answer, before);
-    const failed = behind.map((orderID) => ({ orderID, error }));
-    return { orders: [...orders, ...failed], isEnd: false };
+    // The next request may have enough gas for a longer row of them.
+    const count = isRange && length < ids.length && end > 0 ? end : length;
+    const orders = await this.#ordersIn(answer, ids.slice(0, count));
+    return { orders, usedUp: [], most };
   }
 
   /**
-   * Guesses the error of all ids of a range from the first and the last one.
-   *
-   * @returns Undefined if they do not fail alike; without a last id, as unknown ids do
+   * Reads ids in a row of which each used up its share of the gas, as unknown ones do.
+   * They are read one by one unless the first of them use up a quarter of a request's gas
+   * each, too: more than any order needs.
    */
-  async #errorOfAll(ids: readonly bigint[]): Promise<VaultError | undefined> {
-    const isOpen = this.scan.farId !== undefined;
-    const [first, last] = await Promise.all([
-      this.readAlone(ids.at(0) ?? 0n),
-      this.readAlone(ids.at(-1) ?? 0n),
-      // In the same wave.
-      isOpen ? this.#askFar() : undefined,
-    ]);
-    if (!isFailedOrder(first) || !isFailedOrder(last)) {
-      return undefined;
+  public async readUsedUp(ids: readonly bigint[]): Promise<ListedOrder[]> {
+    const { context, target } = this;
+    const first = ids.slice(0, SAMPLE).map((id) => ({
+      target: target.address,
+      data: encodeCall(getOrderInfo.operation, [id]).data,
+    }));
+    const answer = await tryLens(context, first);
+    if (answer?.entries.every(({ status }) => status === "usedUp") !== true) {
+      return await this.#readEach(ids);
     }
-    const { error } = first;
-    const isAlike =
-      error.kind === "chain" &&
-      error.code === last.error.code &&
-      error.details["reason"] === last.error.details["reason"];
-    return isAlike && (!isOpen || (await this.isUnknown(first)))
-      ? error
-      : undefined;
+    const reverted = { kind: "unknown", text: USED_UP, data: "0x" } as const;
+    const given = { reverted };
+    const read = await readAnswer(context, getOrderInfo, target, given, false);
+    return await Promise.all(
+      ids.map(async (id) => await this.#toListed(id, read)),
+    );
   }
 
-  async #ordersOf(
+  async #readEach(ids: readonly bigint[]): Promise<ListedOrder[]> {
+    return await Promise.all(ids.map(async (id) => await this.readAlone(id)));
+  }
+
+  async #ordersIn(
     answer: LensAnswer,
     ids: readonly bigint[],
-  ): Promise<Part["orders"]> {
-    const { entries, bytes } = answer;
+  ): Promise<ListedOrder[]> {
+    const { bytes, entries } = answer;
     const view = viewOf(bytes);
-    const orders: Array<ListedOrder | Packed> = [];
+    const orders: ListedOrder[] = [];
     const others: Array<Promise<void>> = [];
-    for (const [index, entry] of entries.slice(0, ids.length).entries()) {
-      const orderID = ids[index] ?? 0n;
-      orders.push(() => unpack(bytes, view, entry, orderID));
-      // Most are packed: a promise for each order would be more than its bytes.
-      if (entry.status !== "packed") {
-        const read = this.#readOther(answer, entry, orderID);
+    for (const [index, orderID] of ids.entries()) {
+      const entry = entries[index];
+      if (entry?.status === "packed") {
+        orders[index] = unpack(bytes, view, entry, orderID);
+      } else if (entry !== undefined) {
+        const reading = this.#readOther(answer, entry, orderID);
         others.push(
-          read.then((order) => {
+          reading.then((order) => {
             orders[index] = order;
           }),
         );
@@ -300,49 +214,56 @@ export class OrderReader {
     entry: LensEntry,
     orderID: bigint,
   ): Promise<ListedOrder> {
-    if (entry.status === "tooLong" || isUsedUp(entry)) {
+    if (entry.status === "tooLong" || entry.status === "usedUp") {
       return await this.readAlone(orderID);
     }
-    const { context, target } = this;
     const given = entryAnswer(answer, entry);
-    const lacksCode = !entry.hasCode;
-    const read = await readAnswer(
-      context,
-      getOrderInfo,
-      target,
-      given,
-      lacksCode,
+    const { context, target } = this;
+    return await this.#toListed(
+      orderID,
+      await readAnswer(context, getOrderInfo, target, given, !entry.hasCode),
     );
-    return "value" in read
-      ? toOrder(orderID, read.value)
-      : { orderID, error: errorOfOrder(read.error) };
   }
 
   /** Reads an order by a plain call, with all gas that the node allows. */
   public async readAlone(orderID: bigint): Promise<ListedOrder> {
     const { context, target } = this;
     const call = encodeCall(getOrderInfo.operation, [orderID]);
-    try {
-      const order = await this.#alone(
-        async () => await readCall(context, call, target),
-      );
-      return toOrder(orderID, order);
-    } catch (thrown) {
-      const error = errorOfOrder(thrown);
-      if (error.kind === "rpc") {
-        await this.#assertNodeAnswers(error);
-      }
-      return { orderID, error };
+    const read = await this.#single(readCall, context, call, target).then(
+      (value) => ({ value }),
+      (error: unknown) => ({ error }),
+    );
+    return await this.#toListed(orderID, read);
+  }
+
+  /** @throws The error, if it is not only of this order */
+  async #toListed(
+    orderID: bigint,
+    read: { readonly value: unknown } | { readonly error: unknown },
+  ): Promise<ListedOrder> {
+    if ("value" in read) {
+      // the decoder follows the table entry that makes the type
+      return { orderID, ...(read.value as VaultOrder) };
     }
+    const { error } = read;
+    const isOfOrder =
+      VaultError.isVaultError(error) &&
+      error.kind === "chain" &&
+      error.code !== "VAULT_NO_CODE";
+    return {
+      orderID,
+      error: isOfOrder ? error : await this.#requireNode(error),
+    };
   }
 
   /**
    * Separates a request that is too large from a node that is gone, by a small request
    * for state of the same block.
    *
-   * @throws VaultError if the node does not answer
+   * @returns The error of the request, if the node answers.
+   * @throws VaultError if it does not, or if the error is no failed request
    */
-  async #assertNodeAnswers(error: unknown): Promise<void> {
+  async #requireNode(error: unknown): Promise<VaultError> {
     if (
       !VaultError.isVaultError(error) ||
       error.kind !== "rpc" ||
@@ -358,23 +279,7 @@ export class OrderReader {
       pin,
       async (block) => await getBalance(rpc, address, block),
     );
-  }
-}
-
-function isUsedUp({ status }: LensEntry): boolean {
-  return status === "usedUp" || status === "absent";
-}
-
-function toOrder(orderID: bigint, values: unknown): Order {
-  // the decoder follows the table entry that makes the type
-  return { orderID, ...(values as VaultOrder) };
-}
-
-function* unpackAll(
-  orders: Part["orders"],
-): Generator<ListedOrder, void, undefined> {
-  for (const order of orders) {
-    yield typeof order === "function" ? order() : order;
+    return error;
   }
 }
 
@@ -407,24 +312,4 @@ function amountAt(view: DataView, offset: number): bigint {
   const high = view.getUint32(offset);
   const low = view.getBigUint64(offset + 4);
   return high === 0 ? low : (BigInt(high) << 64n) | low;
-}
-
-/** Returns the error of a single order; throws an error of the whole scan. */
-function errorOfOrder(error: unknown): VaultError {
-  if (
-    !VaultError.isVaultError(error) ||
-    error.code === "VAULT_NO_CODE" ||
-    isReorganised(error) ||
-    (error.kind !== "chain" && error.kind !== "rpc")
-  ) {
-    throw error;
-  }
-  return error;
-}
-
-/** Why an order failed, without figures, which name the id. */
-function reasonOf({ code, cause, details, shortMessage }: VaultError): string {
-  const selector = String(asRecord(cause)["data"]).slice(0, 10);
-  const words = String(details["reason"] ?? shortMessage);
-  return `${code} ${selector} ${words.replaceAll(/0x[0-9a-f]+|\d+/giu, "#")}`;
 }

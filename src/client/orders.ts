@@ -3,7 +3,7 @@ import { MaxUint256 } from "ethers";
 import { VaultError, invalidArgument } from "../errors.js";
 import { asRecord } from "../json.js";
 import type { OrderState, OrderStateName } from "../protocol/index.js";
-import { getBlock, requireSameBranch } from "../rpc/blocks.js";
+import { getBlock, readOnBranch } from "../rpc/blocks.js";
 import {
   parseAddress,
   parseCount,
@@ -16,12 +16,13 @@ import type { OneOf, OptionsOf } from "./options.js";
 import {
   FAILED_IDS_AT_END,
   OrderReader,
+  USED_UP,
   isEmptyOrder,
   isFailedOrder,
 } from "./order-reader.js";
-import type { Chunk, FailedOrder, ListedOrder, Order } from "./order-reader.js";
+import type { FailedOrder, ListedOrder, Order, Part } from "./order-reader.js";
 import { scanOptions } from "./reader.js";
-import type { Readable, ScanProgress } from "./reader.js";
+import type { Readable } from "./reader.js";
 
 const rangeOptions = {
   /** First id of the range. Default: 0. */
@@ -54,8 +55,8 @@ const filterOptions = {
   /** Most orders in one request. Default: 800. */
   chunkSize: option<number>(),
   /**
-   * Requests at the same time. Default: 3, up to 16 if the gas of a request suffices for
-   * fewer orders, and 16 if the node refuses state overrides and each order is a request.
+   * Requests at the same time. Default: 3, and 16 if each order is a request, because the
+   * node refuses state overrides.
    */
   concurrency: option<number>(),
 };
@@ -66,15 +67,11 @@ export type OrdersOptions = OptionsOf<typeof filterOptions> &
 
 const ordersOptions = { ...filterOptions, ...rangeOptions, ...idOptions };
 
-/** A range with a last id is no longer. */
-const MOST_IDS = 2n ** 40n;
 /** So far behind its first id, an open range has no order. Its contract may count in 32 bits. */
 const FAR_BEHIND = 2n ** 31n;
 const MAX_CHUNK = 800;
-/** Chunks under way: more would be faster, but take more memory. */
+/** Requests under way: more would be faster, but take more memory. */
 const CONCURRENCY = 3;
-/** The same, if each is for few orders. */
-const MOST_AT_ONCE = 16;
 /** So many ids in a row without an order end a list without a last id. */
 export const UNKNOWN_IDS_AT_END = 500;
 
@@ -87,29 +84,30 @@ export async function* readOrders(
   try {
     checkOptions("orders()", options, ordersOptions);
     const { signal, onProgress, strict } = options;
-    const { selected, matches, chunkSize, concurrency } = parseOptions(options);
-    const { first, total, take } = selected;
+    const matches = parseFilter(options);
+    const ids = parseIds(options);
+    parseCount(options.chunkSize, "chunkSize");
+    const concurrency = parseCount(options.concurrency, "concurrency");
     signal?.throwIfAborted();
     const context = await vault.openContext(options);
     // Ends requests under way when the reader leaves.
     const rpc = context.rpc.withOptions({ signal: stop.signal });
-    const { block } = context;
     const target = await context.locate("trading", "orders");
+    const { block } = context;
     const pin = typeof block === "object" ? block : await getBlock(rpc, block);
-    const isOpen = total === Infinity;
-    const far = first + FAR_BEHIND;
-    const reader = new OrderReader({ ...context, rpc, block: pin }, target, {
-      isRange: options.ids === undefined,
-      farId: isOpen ? (far < MaxUint256 ? far : MaxUint256) : undefined,
-      concurrency: concurrency ?? MOST_AT_ONCE,
-    });
-    const isCautious = isOpen || rpc.node.runsLens !== true;
-    const chunks = chunksOf(reader, take, chunkSize, concurrency, isCautious);
-    const parts = isOpen
-      ? untilEnd(chunks, reader, first)
-      : withTotal(chunks, total);
-    for await (const { orders, progress } of parts) {
-      for (const order of orders) {
+    const reader = new OrderReader(
+      { ...context, rpc, block: pin },
+      target,
+      options.ids === undefined,
+      concurrency,
+    );
+    // The first request may show that the others are not wanted so.
+    const isCautious = ids.isOpen || rpc.node.runsLens !== true;
+    const parts = partsOf(reader, ids, options, isCautious);
+    const end = ids.isOpen ? new EndOfList(reader, ids.first) : undefined;
+    let done = 0;
+    for await (const found of parts) {
+      for (const order of (await end?.leaveOut(found)) ?? found) {
         if (isFailedOrder(order) && strict === true) {
           throw errorNaming(order);
         }
@@ -118,12 +116,19 @@ export async function* readOrders(
           signal?.throwIfAborted();
         }
       }
-      if (progress.done > 0) {
+      done = end?.length ?? done + found.length;
+      if (done > 0) {
         // JavaScript also accepts an async one, whose rejection ends the list, too.
-        await onProgress?.(progress);
+        await onProgress?.({ done, total: ids.isOpen ? done : ids.total });
+      }
+      if (end?.error !== undefined) {
+        throw end.error;
+      }
+      if (end?.isReached === true) {
+        break;
       }
     }
-    await requireSameBranch(rpc, pin);
+    await readOnBranch(rpc, pin, async () => await Promise.resolve());
   } finally {
     stop.abort();
   }
@@ -141,146 +146,135 @@ function errorNaming({ orderID, error }: FailedOrder): VaultError {
 }
 
 /**
- * Reads chunks in the order of their ids; several are under way, as many orders as with
- * chunks of full size. What is requested depends only on the chunks handed out, not on when
- * others are answered.
+ * Reads ids in their order, with several requests under way. What is requested depends
+ * only on what was handed out, not on when others are answered.
  *
- * @param isCautious True if the first chunk may show that the others are not wanted so.
+ * @param isCautious True if one request comes before the others.
  */
-async function* chunksOf(
+async function* partsOf(
   reader: OrderReader,
-  take: Selected["take"],
-  chunkSize: number,
-  concurrency: number | undefined,
+  ids: Ids,
+  { chunkSize = MAX_CHUNK, concurrency = CONCURRENCY }: OrdersOptions,
   isCautious: boolean,
-): AsyncGenerator<Chunk, void, undefined> {
-  let taken = 0;
-  const underWay: Array<Promise<Chunk>> = [];
+): AsyncGenerator<readonly ListedOrder[], void, undefined> {
   let size = chunkSize;
-  let atOnce = isCautious ? 1 : (concurrency ?? CONCURRENCY);
+  let atOnce = isCautious ? 1 : concurrency;
+  let requested = 0;
+  const underWay: Array<{ asked: readonly bigint[]; answer: Promise<Part> }> =
+    [];
+  const request = (asked: readonly bigint[]) => {
+    const answer = reader.read(asked.slice(0, size));
+    // A failure is thrown in its turn, or never if the reader has left.
+    answer.catch(() => undefined);
+    return { asked, answer };
+  };
   for (;;) {
-    while (underWay.length < atOnce) {
-      const next = take(taken, size);
-      if (next.length === 0) {
-        break;
-      }
-      taken += next.length;
-      const chunk = reader.read(next);
-      // A failure is thrown in its turn, or never if the reader has left.
-      chunk.catch(() => undefined);
-      underWay.push(chunk);
+    while (underWay.length < atOnce && requested < ids.total) {
+      const asked = ids.take(requested, size);
+      requested += asked.length;
+      underWay.push(request(asked));
     }
-    const chunk = await underWay.shift();
-    if (chunk === undefined) {
+    const next = underWay.shift();
+    if (next === undefined) {
       return;
     }
-    size = Math.min(size, chunk.most);
-    const asMany = Math.ceil((CONCURRENCY * chunkSize) / size);
-    atOnce = concurrency ?? Math.min(MOST_AT_ONCE, asMany);
-    yield chunk;
+    const { orders, usedUp, most } = await next.answer;
+    yield orders;
+    if (usedUp.length > 0) {
+      yield await reader.readUsedUp(usedUp);
+    }
+    size = Math.min(size, most);
+    atOnce = concurrency;
+    const rest = next.asked.slice(orders.length + usedUp.length);
+    if (rest.length > 0) {
+      underWay.unshift(request(rest));
+    }
   }
 }
 
-interface Part {
-  readonly orders: Iterable<ListedOrder>;
-  readonly progress: ScanProgress;
-}
+/** Leaves out the unknown ids of a list without a last id, and finds its end. */
+class EndOfList {
+  public isReached = false;
+  /** Why the end is not known. */
+  public error: VaultError | undefined;
+  /** Ids up to the last order. */
+  public length = 0;
+  #read = 0;
+  #unknown = 0;
+  #isAnswered = false;
+  #firstError: VaultError | undefined;
+  /** Perhaps orders, if the list goes on: one behind a proxy may need more gas. */
+  readonly #silent: FailedOrder[] = [];
+  #far: Promise<ListedOrder> | undefined;
 
-async function* withTotal(
-  chunks: AsyncIterable<Chunk>,
-  total: number,
-): AsyncGenerator<Part, void, undefined> {
-  let done = 0;
-  for await (const { orders, count } of chunks) {
-    done += count;
-    yield { orders, progress: { done, total } };
-  }
-}
+  constructor(
+    private readonly reader: OrderReader,
+    private readonly first: bigint,
+  ) {}
 
-/**
- * Follows a range to its end, and leaves out the unknown ids, which return zeros or fail
- * as an id far behind the end does.
- *
- * @throws VaultError if the end is not known: the first error if no id is answered, since a
- * contract that refuses to be read may have orders; and an error of the node
- */
-async function* untilEnd(
-  chunks: AsyncIterable<Chunk>,
-  reader: OrderReader,
-  first: bigint,
-): AsyncGenerator<Part, void, undefined> {
-  /** Read last, and listed if it turns out that the list goes on behind them. */
-  let held: FailedOrder[] = [];
-  let [withoutOrder, unknown, refused] = [0, 0, 0];
-  let firstError: VaultError | undefined;
-  let isAnswered = false;
-  let isOver = false;
-  let length = 0;
-  for await (const chunk of chunks) {
+  /** @returns The orders, and ids that failed otherwise than unknown ones do. */
+  public async leaveOut(found: Iterable<ListedOrder>): Promise<ListedOrder[]> {
     const orders: ListedOrder[] = [];
-    for (const order of chunk.orders) {
-      const { orderID } = order;
-      withoutOrder += 1;
+    for (const order of found) {
+      this.#read += 1;
       if (!isFailedOrder(order)) {
-        isAnswered = true;
-        [unknown, refused] = [0, 0];
-        orders.push(...held);
-        held = [];
+        this.#isAnswered = true;
+        this.#unknown = 0;
+        orders.push(...this.#silent.splice(0));
         if (!isEmptyOrder(order)) {
           orders.push(order);
-          withoutOrder = 0;
-          length = Number(orderID - first + 1n);
+          this.length = this.#read;
         }
-      } else if (await reader.isUnknown(order)) {
-        [unknown, refused] = [unknown + 1, 0];
-        firstError ??= order.error;
-        if (mayBeOrder(order)) {
-          held.push(order);
+      } else if (await this.#isUnknown(order)) {
+        this.#unknown += 1;
+        if (kindOf(order.error) === "none") {
+          this.#silent.push(order);
         }
       } else {
-        const isRefused = order.error.kind === "rpc";
-        [unknown, refused] = [0, isRefused ? refused + 1 : 0];
-        firstError ??= order.error;
-        held.push(order);
-        if (!isRefused) {
-          orders.push(...held);
-          held = [];
-        }
+        this.#unknown = 0;
+        orders.push(...this.#silent.splice(0), order);
       }
-      isOver =
-        unknown === FAILED_IDS_AT_END ||
-        refused === FAILED_IDS_AT_END ||
-        withoutOrder === UNKNOWN_IDS_AT_END;
-      if (isOver) {
+      this.isReached =
+        this.#unknown === FAILED_IDS_AT_END ||
+        this.#read - this.length === UNKNOWN_IDS_AT_END;
+      if (this.isReached && !this.#isAnswered) {
+        // A contract that refuses to be read may have orders.
+        this.error ??= this.#firstError;
+      }
+      if (this.isReached || this.error !== undefined) {
         break;
       }
     }
-    yield { orders, progress: { done: length, total: length } };
-    if (isOver || chunk.isEnd) {
-      break;
+    return orders;
+  }
+
+  /** True if an id fails as one far behind the end does, which is no order. */
+  async #isUnknown({ error }: FailedOrder): Promise<boolean> {
+    if (error.details["reason"] === USED_UP) {
+      return true;
     }
-  }
-  const last = held.at(-1);
-  if (refused === FAILED_IDS_AT_END && last !== undefined) {
-    throw last.error;
-  }
-  // An empty array has an invalid opcode for each id.
-  const isEmpty = asRecord(firstError?.cause)["kind"] === "invalid-opcode";
-  if (isOver && !isAnswered && !isEmpty && firstError !== undefined) {
-    throw firstError;
-  }
-  const orders = held.filter(({ error }) => error.kind === "rpc");
-  if (orders.length > 0) {
-    yield { orders, progress: { done: length, total: length } };
+    // An empty array has an invalid opcode for each id.
+    if (kindOf(error) !== "invalid-opcode") {
+      this.#firstError ??= error;
+    }
+    const farId = this.first + FAR_BEHIND;
+    this.#far ??= this.reader.readAlone(
+      farId < MaxUint256 ? farId : MaxUint256,
+    );
+    const far = await this.#far;
+    if (isFailedOrder(far) && far.error.kind === "rpc") {
+      this.error = far.error;
+    }
+    return isFailedOrder(far) && reasonOf(error) === reasonOf(far.error);
   }
 }
 
-/** True if it failed without a reason, as an order behind a proxy does that needs more gas. */
-function mayBeOrder({ error }: FailedOrder): boolean {
-  return asRecord(error.cause)["kind"] === "none";
+/** The kind of the revert, if there was one. */
+function kindOf({ cause }: VaultError): unknown {
+  return asRecord(cause)["kind"];
 }
 
-function parseOptions(options: OrdersOptions) {
+function parseFilter(options: OrdersOptions): (order: Order) => boolean {
   requireFixedBlock(options.blockTag, "blockTag");
   const state =
     options.state === undefined
@@ -291,21 +285,16 @@ function parseOptions(options: OrdersOptions) {
       ? undefined
       : parseAddress(options.holder, "holder");
   const skipEmpty = options.skipEmpty === true;
-  return {
-    selected: parseIds(options),
-    matches: (order: Order) =>
-      (state === undefined || order.state === state) &&
-      (holder === undefined || order.holder === holder) &&
-      !(skipEmpty && isEmptyOrder(order)),
-    chunkSize: parseCount(options.chunkSize, "chunkSize") ?? MAX_CHUNK,
-    concurrency: parseCount(options.concurrency, "concurrency"),
-  };
+  return (order) =>
+    (state === undefined || order.state === state) &&
+    (holder === undefined || order.holder === holder) &&
+    !(skipEmpty && isEmptyOrder(order));
 }
 
 /** Ids to read: a list, or a range, which is open without a last id. */
-interface Selected {
+interface Ids {
   readonly first: bigint;
-  /** Infinity for an open range. */
+  readonly isOpen: boolean;
   readonly total: number;
   /** The ids of some places in the list or range. */
   readonly take: (start: number, count: number) => readonly bigint[];
@@ -315,38 +304,37 @@ function parseIds({
   ids,
   firstId,
   lastId,
-}: Pick<OrdersOptions, "ids" | "firstId" | "lastId">): Selected {
+}: Pick<OrdersOptions, "ids" | "firstId" | "lastId">): Ids {
   if (ids !== undefined) {
     if (firstId !== undefined || lastId !== undefined) {
       const problem = "the option `ids` or a range can be given, not both";
       throw invalidArgument("ids", problem);
     }
     const list = ids.map((id, index) => parseUint256(id, `ids[${index}]`));
-    const take: Selected["take"] = (start, count) =>
+    const take: Ids["take"] = (start, count) =>
       list.slice(start, start + count);
-    return { first: 0n, total: list.length, take };
+    return { first: 0n, isOpen: false, total: list.length, take };
   }
   const first = parseUint256(firstId ?? 0n, "firstId");
-  const last =
-    lastId === undefined ? MaxUint256 : parseUint256(lastId, "lastId");
+  const last = parseUint256(lastId ?? MaxUint256, "lastId");
   if (first > last) {
     throw invalidArgument(
       "firstId",
       `${first} is above the option \`lastId\`, which is ${last}`,
     );
   }
-  if (lastId !== undefined && last - first >= MOST_IDS) {
-    throw invalidArgument(
-      "lastId",
-      `${first} to ${last} are more than 2^40 ids`,
-      "Give a smaller range of ids.",
-    );
-  }
-  const length = Number(last - first + 1n);
-  const take: Selected["take"] = (start, count) =>
+  const total = Number(last - first + 1n);
+  const take: Ids["take"] = (start, count) =>
     Array.from(
-      { length: Math.min(count, length - start) },
+      { length: Math.min(count, total - start) },
       (_, index) => first + BigInt(start + index),
     );
-  return { first, total: lastId === undefined ? Infinity : length, take };
+  return { first, isOpen: lastId === undefined, total, take };
+}
+
+/** Why an order failed, without figures, which name the id. */
+function reasonOf({ code, cause, details, shortMessage }: VaultError): string {
+  const selector = String(asRecord(cause)["data"]).slice(0, 10);
+  const words = String(details["reason"] ?? shortMessage);
+  return `${code} ${selector} ${words.replaceAll(/0x[0-9a-f]+|\d+/giu, "#")}`;
 }

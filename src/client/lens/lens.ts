@@ -141,8 +141,7 @@ export async function callLens(
 export interface LensEntry {
   /**
    * `tooLong` and `usedUp`: the call needs a request of its own. `packed`: an order
-   * without the zeros at the start of its words. `absent`: no order, for it used up more
-   * gas than any needs.
+   * without the zeros at the start of its words.
    */
   readonly status: (typeof statuses)[number];
   readonly hasCode: boolean;
@@ -174,7 +173,6 @@ const statuses = [
   "tooLong",
   "usedUp",
   "packed",
-  "absent",
 ] as const;
 
 /** Bytes of a packed order before its pair: see PACKED in VaultLens.sol. */

@@ -88,7 +88,7 @@ describe("client - parseLensAnswer", () => {
   });
 
   it("parseLensAnswer() refuses an entry with an unknown status", () => {
-    const entries = [{ status: 6, hasCode: true, data: new Uint8Array() }];
+    const entries = [{ status: 5, hasCode: true, data: new Uint8Array() }];
     const bytes = encode({ ...whole, entries });
     expect(parseLensAnswer(bytes)).to.equal(undefined);
   });

@@ -27,9 +27,9 @@ const range = (first: number, end: number): number[] =>
 const forwarderTo = (target: string): string =>
   `0x363d3d373d3d3d363d73${target.slice(2)}5afa3d82803e903d91602b57fd5bf3`;
 
-/** The same from id 1 on, but each takes 185,000 gas more; id 0 and what fails is INVALID. */
-const expensiveTo = (target: string): string =>
-  `0x600435600757fe5b620465005150363d3d373d3d3d363d73${target.slice(2)}5afa3d82803e903d91603957fe5bf3`;
+/** The same from id 1 on, but each takes more gas, for memory up to a byte; id 0 and what fails is INVALID. */
+const expensiveTo = (target: string, byte: number): string =>
+  `0x600435600757fe5b62${byte.toString(16).padStart(6, "0")}5150363d3d373d3d3d363d73${target.slice(2)}5afa3d82803e903d91603957fe5bf3`;
 
 describe("orders() of a contract whose unknown ids use up all gas", () => {
   let anvil: ServerProcess;
@@ -59,7 +59,7 @@ describe("orders() of a contract whose unknown ids use up all gas", () => {
   before(async () => {
     anvil = await startAnvil({ args: ["--gas-limit", "1000000000000"] });
     node = fetchProvider(anvil.url);
-    for (const orders of [0, 40, 1_000, 10_000]) {
+    for (const orders of [0, 20, 40, 1_000, 10_000]) {
       contracts[orders] = (
         await deployInstance(node, { orders })
       ).contracts.trading;
@@ -151,17 +151,22 @@ describe("orders() of a contract whose unknown ids use up all gas", () => {
     }
   });
 
-  for (const cap of [10_000_000, 50_000_000, undefined]) {
-    it(`orders() lists orders that all need more than their share of the gas, behind an unknown id, with ${cap ?? "any"} gas a call`, async () => {
+  for (const cap of [4_000_000, 10_000_000, 50_000_000, undefined]) {
+    it(`orders() lists orders of 1,000,000 gas each between unknown ids, of a range with a last id and without, with ${cap ?? "any"} gas a call`, async () => {
       const trading = getAddress(`0x${"c057".padStart(40, "0")}`);
       await node.request({
         method: "anvil_setCode",
-        params: [trading, expensiveTo(String(contracts[40]))],
+        params: [trading, expensiveTo(String(contracts[20]), 700_000)],
       });
-      expect(await read(capped(node, cap), trading, {})).to.deep.equal({
-        found: range(1, 40).filter((id) => !isRemoved(id)),
+      const found = range(1, 20).filter((id) => !isRemoved(id));
+      const provider = capped(node, cap);
+      expect(await read(provider, trading, {})).to.deep.equal({
+        found,
         failed: [],
       });
+      expect(
+        await read(provider, trading, { lastId: 40, skipEmpty: true }),
+      ).to.deep.equal({ found, failed: [0, ...range(20, 41)] });
     });
   }
 
@@ -201,11 +206,22 @@ describe("orders() of a contract whose unknown ids use up all gas", () => {
     });
   }
 
-  it("orders() asks for two of hundreds of missing ids that are named by themselves", async () => {
+  it("orders() lists hundreds of missing ids of a range with two requests for each hundred, and why they are no orders", async () => {
     const behind = new Waves(node);
     const options = { firstId: 9_900, lastId: 10_500 };
-    await read(behind, contracts[10_000], options);
-    expect([behind.waves, behind.requests]).to.deep.equal([4, 5]);
+    const client = new VaultClient(capped(behind, 50_000_000), {
+      trading: contracts[10_000],
+    });
+    const orders = await Array.fromAsync(client.orders(options));
+    const failed = orders.filter(isFailedOrder);
+    expect(failed.map(({ orderID }) => Number(orderID))).to.deep.equal(
+      range(10_000, 10_501),
+    );
+    const reasons = failed.map(({ error }) => error.details["reason"]);
+    for (const reason of reasons) {
+      expect(reason).to.match(/used up 500,000 gas|invalid opcode/u);
+    }
+    expect(behind.requests).to.be.within(3, 30);
   });
 
   it("snapshot() has the error of a reading that uses up all gas, and the others, in one wave more than without", async () => {
