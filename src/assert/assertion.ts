@@ -14,17 +14,20 @@ export interface Verdict {
   readonly message: string;
   readonly expected?: unknown;
   readonly actual?: unknown;
-  /** True if neither the assertion nor its negation holds. */
-  readonly isUndecided?: boolean;
   /** Round that was checked. */
   readonly round?: VaultRound;
 }
 
-/** Fails an assertion and its negation, because the check could not be made. */
-export class NoVerdict extends Error {}
-
-/** Fails an assertion, not its negation: the settlement had nothing to do. */
-export class NothingSettled extends Error {}
+/** Fails an assertion, because the check could not be made. */
+export class NoVerdict extends Error {
+  /** @param passesNegation False: the negation of the assertion fails, too. */
+  constructor(
+    message: string,
+    public readonly passesNegation = false,
+  ) {
+    super(message);
+  }
+}
 
 /**
  * @param subject Awaited before a refusal: a transaction that is mined later would be one
@@ -53,14 +56,14 @@ export async function assertVerdict(
   const found = await check.catch(async (error: unknown): Promise<Verdict> => {
     await Promise.allSettled([subject]);
     if (error instanceof NoVerdict) {
-      return fail(error);
-    }
-    if (error instanceof NothingSettled) {
-      return { pass: false, message: error.message };
+      const { message } = error;
+      return error.passesNegation
+        ? { pass: false, message }
+        : fail({ message });
     }
     throw addFrames(error, stack.split("\n").slice(1));
   });
-  if (found.pass === negated || found.isUndecided === true) {
+  if (found.pass === negated) {
     fail(negated ? { message: found.message } : found);
   }
   return found;

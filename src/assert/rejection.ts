@@ -39,12 +39,10 @@ export async function checkRejection(
   }
   const { thrown } = outcome;
   if (!VaultError.isVaultError(thrown)) {
-    return {
-      pass: false,
-      // A bug of the test is no rejection with another code.
-      isUndecided: true,
-      message: `expected a VaultError with code ${code}, got ${describe(thrown)}`,
-    };
+    // A bug of the test is no rejection with another code.
+    throw new NoVerdict(
+      `expected a VaultError with code ${code}, got ${describe(thrown)}`,
+    );
   }
   const problems = Object.entries(details).flatMap(([name, value]) => {
     const found = thrown.details[name];

@@ -16,12 +16,7 @@ import {
 import type { Receipt } from "../rpc/transactions.js";
 import { addressesOf, countScripts } from "../mocks/deployed-mocks.js";
 import { quoteForeignText } from "../redact.js";
-import {
-  NoVerdict,
-  NothingSettled,
-  describe,
-  requireVault,
-} from "./assertion.js";
+import { NoVerdict, describe, requireVault } from "./assertion.js";
 import { requireSameBranch } from "../rpc/blocks.js";
 
 /** Time until a node has a transaction. */
@@ -98,7 +93,6 @@ async function requireUnchangedMocks(
   }
 }
 
-/** @throws NothingSettled for a settlement that had nothing to do */
 export function hashOf(subject: unknown): Hex {
   const { transactionHash, hashes, status, reason, ...given } =
     asRecord(subject);
@@ -109,8 +103,9 @@ export function hashOf(subject: unknown): Hex {
   const { hash = subject } = given;
   if (status === "nothing-to-do") {
     const isSent = Array.isArray(hashes) && hashes.length > 0;
-    throw new NothingSettled(
+    throw new NoVerdict(
       `expected a transaction that settles, but ${isSent ? `transaction ${String(hash)} settled nothing: ${quoteForeignText(String(reason))}` : "nothing was sent: the settlement had nothing to do"}`,
+      true,
     );
   }
   if (status === "refused" || status === "reverted") {

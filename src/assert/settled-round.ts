@@ -1,9 +1,14 @@
 import { formatUnits } from "ethers";
 
 import { checkValue } from "../mocks/values.js";
-import { units } from "../protocol/index.js";
+import { keysOf, units } from "../protocol/index.js";
 import { describeOutcome, isSameRound } from "../protocol/round.js";
-import { requireVault } from "./assertion.js";
+import {
+  NoVerdict,
+  describe,
+  requireExpected,
+  requireVault,
+} from "./assertion.js";
 import type { Verdict } from "./assertion.js";
 import { readAroundTransaction } from "./sent-transaction.js";
 
@@ -16,24 +21,29 @@ export async function checkSettlement(
     transaction,
     async (client, options) => await client.getLatestRoundInfo(options),
   );
-  const reason = before.settled
-    ? `it was settled before (${describeOutcome(before)})`
-    : !isSameRound(before, after)
-      ? `another round took its place\n  before: ${describeOutcome(before)}\n   after: ${describeOutcome(after)}`
-      : after.settled
-        ? undefined
-        : `it is still not settled (${describeOutcome(after)})`;
-  return {
-    pass: reason === undefined,
-    message:
-      reason === undefined
-        ? `expected transaction ${hash} not to settle the vault's round, but it did (${describeOutcome(after)})`
-        : `expected transaction ${hash} to settle the vault's round, but ${reason}`,
+  const expects = `expected transaction ${hash} to settle the vault's round, but`;
+  const verdict = {
     expected: { before: { ...before, settled: false }, settled: true },
     actual: { before, settled: after.settled },
     round: after,
+  };
+  if (before.settled) {
+    const message = `${expects} it was settled before (${describeOutcome(before)})`;
+    return { ...verdict, pass: false, message };
+  }
+  if (!isSameRound(before, after)) {
     // The round may have been settled first.
-    isUndecided: !before.settled && !isSameRound(before, after),
+    throw new NoVerdict(
+      `${expects} another round took its place\n  before: ${describeOutcome(before)}\n   after: ${describeOutcome(after)}`,
+    );
+  }
+  const outcome = describeOutcome(after);
+  return {
+    ...verdict,
+    pass: after.settled,
+    message: after.settled
+      ? `expected transaction ${hash} not to settle the vault's round, but it did (${outcome})`
+      : `${expects} it is still not settled (${outcome})`,
   };
 }
 
@@ -57,30 +67,38 @@ export const settledValues = {
   amount: "settledAmount",
 } as const;
 
-export type SettledField = (typeof settledValues)[keyof typeof settledValues];
-
-/** Checks a value of a settled round; returns other verdicts as they are. */
-export function checkSettledWith(
-  found: Verdict,
-  field: SettledField,
-  value: unknown,
-): Verdict {
-  const expected = checkValue({ type: "uint256", unit: "raw" }, value, field);
+/** Checks values of a settled round; returns other verdicts as they are. */
+export function checkSettledWith(found: Verdict, expected: unknown): Verdict {
+  requireExpected(expected, "an object with price and amount");
+  const checks = Object.entries(expected).map(([key, value]) => {
+    const word = keysOf(settledValues).find((name) => name === key);
+    if (word === undefined) {
+      throw new NoVerdict(
+        `there is no ${describe(key)} of a settlement to expect; there are ${keysOf(settledValues).join(", ")}`,
+      );
+    }
+    const field = settledValues[word];
+    // Undefined is refused, too: it comes of a value that the test did not find.
+    const wanted = checkValue({ type: "uint256", unit: "raw" }, value, field);
+    return { field, wanted };
+  });
   const { pass, round } = found;
-  if (!pass || round === undefined) {
+  const other = checks.find(({ field, wanted }) => wanted !== round?.[field]);
+  if (!pass || round === undefined || other === undefined) {
     return found;
   }
+  const { field, wanted } = other;
   const actual = round[field];
   return {
-    pass: actual === expected,
-    message: `expected the round to be settled with ${field} ${show(field, expected)}, but it is ${show(field, actual)}`,
-    expected,
+    pass: false,
+    message: `expected the round to be settled with ${field} ${show(field, wanted)}, but it is ${show(field, actual)}`,
+    expected: wanted,
     actual,
     round,
   };
 }
 
-function show(field: SettledField, value: unknown): string {
+function show(field: string, value: unknown): string {
   const integer = String(value);
   return field === "settledPrice"
     ? `${integer} (real value ${formatUnits(integer, units.price.decimals)})`

@@ -1,7 +1,5 @@
 import { encodeCall } from "../client/codec.js";
-import type { VaultClient } from "../client/vault-client.js";
-import { GIVEN_PROVIDER, hasErrorCode } from "../errors.js";
-import { asRecord, listOf } from "../json.js";
+import { hasErrorCode } from "../errors.js";
 import {
   isOperationName,
   operationEntry,
@@ -10,51 +8,62 @@ import {
 } from "../protocol/index.js";
 import type { Hex, OperationName } from "../protocol/index.js";
 import { quoteForeignText } from "../redact.js";
-
-import type { Eip1193Provider } from "../rpc/rpc-client.js";
-import { RpcClient } from "../rpc/rpc-client.js";
+import type { RpcClient } from "../rpc/rpc-client.js";
 import { framesOf, traceTransaction } from "../rpc/traces.js";
 import type { CallFrame } from "../rpc/traces.js";
 import { NoVerdict, describe, requireVault } from "./assertion.js";
 import type { Verdict } from "./assertion.js";
 import { hashOf, requireReceipt } from "./sent-transaction.js";
 
+/** Calls that a message lists. */
+const MOST_CALLS = 10;
+
 /**
  * Checks whether a transaction called an operation, itself or by a contract.
  *
  * @param args If undefined, any arguments pass.
- * @param vault If undefined, the transaction must have its provider, as those of
- * ethers do, and the operation of any contract passes.
  */
 export async function checkCalled(
+  vault: unknown,
   transaction: unknown,
   operation: unknown,
   args: unknown,
-  vault: unknown,
 ): Promise<Verdict> {
   // Comes first: a rejected promise must not stay unhandled.
   const sent = await transaction;
+  const client = await requireVault(vault);
   if (typeof operation !== "string" || !isOperationName(operation)) {
     throw new NoVerdict(
       `there is no operation ${describe(operation)}; there are ${operationNames.join(", ")}`,
     );
   }
-  const client = vault === undefined ? undefined : await requireVault(vault);
-  const wanted = await expectedCall(operation, args, client);
+  if (args !== undefined && !Array.isArray(args)) {
+    throw new NoVerdict(
+      `a list of the arguments of ${operation} is needed, got ${describe(args)}`,
+    );
+  }
+  const { selector: data } = operationEntry(operation);
+  const wanted =
+    args === undefined
+      ? targetsOf(operation).map(({ role }) => ({ role, data }))
+      : [encodeCall(operation, args)];
+  const calls = await Promise.all(
+    wanted.map(async ({ role, data: begins }) => {
+      const { address } = await client.addressOf(role);
+      return { to: address.toLowerCase(), begins };
+    }),
+  );
   const hash = hashOf(sent);
-  const calls = await traceCalls(client?.rpc ?? rpcOf(sent), hash);
-  const made = calls.flatMap(({ to, input }) => {
+  const made = (await traceCalls(client.rpc, hash)).flatMap(({ to, input }) => {
     const name = operationNames.find((each) =>
       input.startsWith(operationEntry(each).selector),
     );
+    const isWanted = calls.some(
+      (call) => call.to === to && input.startsWith(call.begins),
+    );
     return name === undefined
       ? []
-      : {
-          name,
-          isWanted:
-            input.startsWith(wanted.data) && wanted.to?.includes(to) !== false,
-          text: `\n  ${showCall(name, input)} of ${to}`,
-        };
+      : { name, isWanted, text: `\n  ${showCall(name, input)} of ${to}` };
   });
   const pass = made.some(({ isWanted }) => isWanted);
   // Of the operation, if it was called; else all that were.
@@ -64,68 +73,15 @@ export async function checkCalled(
     .map(({ text }) => text)
     .join("");
   const shown =
-    args === undefined ? operation : showCall(operation, wanted.data);
+    args === undefined
+      ? operation
+      : calls.map(({ begins }) => showCall(operation, begins)).join();
   return {
     pass,
     message: pass
       ? `expected transaction ${hash} not to call ${shown}, but it did:${list}`
-      : `expected transaction ${hash} to call ${shown}${wanted.to === undefined ? "" : ` of ${wanted.to.join(" or ")}`}, but ${list === "" ? "it called no operation of a vault" : `it called:${list}`}`,
+      : `expected transaction ${hash} to call ${shown} of ${calls.map(({ to }) => to).join(" or ")}, but ${list === "" ? "it called no operation of a vault" : `it called:${list}`}`,
   };
-}
-
-/** Calls that a message lists. */
-const MOST_CALLS = 10;
-
-async function expectedCall(
-  operation: OperationName,
-  args: unknown,
-  vault: VaultClient | undefined,
-): Promise<{
-  readonly data: string;
-  readonly to: readonly string[] | undefined;
-}> {
-  const { selector, target } = operationEntry(operation);
-  if (args !== undefined && !Array.isArray(args)) {
-    throw new NoVerdict(
-      `a list of the arguments of ${operation} is needed, got ${describe(args)}`,
-    );
-  }
-  if (args !== undefined && vault === undefined && typeof target === "object") {
-    throw new NoVerdict(
-      `two contracts have ${operation}: pass the vault after the arguments`,
-    );
-  }
-  const { role, data } =
-    args === undefined
-      ? { role: undefined, data: selector }
-      : encodeCall(operation, listOf(args));
-  const roles =
-    role === undefined ? targetsOf(operation).map((each) => each.role) : [role];
-  const to =
-    vault === undefined
-      ? undefined
-      : await Promise.all(
-          roles.map(async (each) =>
-            (await vault.addressOf(each)).address.toLowerCase(),
-          ),
-        );
-  return { data, to };
-}
-
-/** The node of a transaction of ethers. */
-function rpcOf(transaction: unknown): RpcClient {
-  const { provider } = asRecord(transaction);
-  const { send } = asRecord(provider);
-  if (typeof send !== "function") {
-    throw new NoVerdict(
-      "this transaction does not have its provider: pass the vault after the arguments, undefined for any arguments",
-    );
-  }
-  const eip1193: Eip1193Provider = {
-    request: async ({ method, params = [] }): Promise<unknown> =>
-      await Reflect.apply(send, provider, [method, params]),
-  };
-  return new RpcClient(eip1193, GIVEN_PROVIDER);
 }
 
 async function traceCalls(

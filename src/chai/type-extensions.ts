@@ -51,17 +51,14 @@ declare global {
        *
        * @param args Arguments of the client's method of that name, `[]` for
        * `settleAll`. If omitted, any arguments pass.
-       * @param vault The vault whose contract is called; arguments of
-       * `getLPAmountInfo` need it. If omitted, any contract passes, and the
-       * transaction must be one of ethers, which has its provider.
        * @example
        * const terms = { maxVolume: 5n, APY: 7n, endTime: 1_800_000_000n };
-       * await expect(tx).to.have.calledVault("calMargins", [terms]);
+       * await expect(tx).to.have.calledVault(vault, "calMargins", [terms]);
        */
       calledVault<Name extends OperationName>(
+        vault: AssertedVault,
         operation: Name,
         args?: CallArguments<Name>,
-        vault?: AssertedVault,
       ): VaultAssertion;
 
       /**

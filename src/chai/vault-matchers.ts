@@ -19,77 +19,71 @@ type ChaiPlugin = Parameters<typeof use>[0];
 
 /** Flag in which hardhat-ethers-chai-matchers records an earlier matcher. */
 const PREVIOUS_MATCHER = "previousMatcherName";
-/** Flag that holds the {@link PendingCheck} of an assertion. */
-const PENDING_CHECK = "hardhatVaultPendingCheck";
+/** Flag that holds the promise of an earlier matcher of this package. */
+const EARLIER = "hardhatVaultEarlier";
 
 /** Copy of the flags when a matcher is called: a later `.not` changes them. */
 interface MatcherContext {
+  /** A vault, a transaction or a promise. */
   readonly subject: unknown;
   readonly negated: boolean;
-  readonly previous: unknown;
-  readonly pending: unknown;
+  /** The result of an earlier matcher of the chain. */
+  readonly earlier: PromiseLike<Verdict> | undefined;
 }
 
-/** The checks by their matchers; `subject` is a vault, a transaction or a promise. */
-const matchers: Readonly<
-  Record<
-    keyof Chai.VaultMatchers,
-    (context: MatcherContext, ...args: readonly unknown[]) => Promise<Verdict>
-  >
-> = {
+type Matcher = (
+  context: MatcherContext,
+  ...args: readonly unknown[]
+) => Promise<Verdict>;
+
+const matchers: Readonly<Record<keyof Chai.VaultMatchers, Matcher>> = {
   settleRound: async ({ subject }, vault) =>
     await checkSettlement(vault, subject),
   roundSettled: async ({ subject }) => await checkSettledRound(subject),
   changeReadings: async ({ subject, negated }, vault, expected) =>
     await checkReadings(vault, subject, expected, negated),
-  calledVault: async ({ subject }, operation, args, vault) =>
-    await checkCalled(subject, operation, args, vault),
+  calledVault: async ({ subject }, vault, operation, args) =>
+    await checkCalled(vault, subject, operation, args),
   rejectedWithVaultError: async ({ subject }, code, expected) =>
     await checkRejection(subject, code, expected),
 };
 
 /**
- * The check of an assertion. A failure that nobody awaits ends the run: Hardhat's Mocha
- * prints a hint for a rejected promise, and passes.
+ * The methods of a promise, for an assertion. A failure that nobody awaits ends the run:
+ * Hardhat's Mocha prints a hint for a rejected promise, and passes.
  */
-class PendingCheck {
-  #isAwaited = false;
-
-  public constructor(private readonly found: Promise<Verdict>) {
-    found.catch((error: unknown) => {
-      // As late as Node.js reports a rejected promise.
-      setImmediate(() => {
-        if (!this.#isAwaited) {
-          throw error;
-        }
-      });
+function promiseMethods(
+  found: Promise<Verdict>,
+): Omit<Promise<Verdict>, typeof Symbol.toStringTag> {
+  let isAwaited = false;
+  const take = async (): Promise<Verdict> => {
+    isAwaited = true;
+    return await found;
+  };
+  found.catch((error: unknown) => {
+    // As late as Node.js reports a rejected promise.
+    setImmediate(() => {
+      if (!isAwaited) {
+        throw error;
+      }
     });
-  }
+  });
+  return {
+    then: async (...handlers) => await take().then(...handlers),
+    catch: async (handler) => await take().catch(handler),
+    finally: async (handler) => await take().finally(handler),
+  };
+}
 
-  /** The check, which is awaited from now on. */
-  public async take(): Promise<Verdict> {
-    this.#isAwaited = true;
-    return await this.found;
-  }
-
-  /** The methods of a promise, for an assertion. */
-  public asPromise(): Omit<Promise<Verdict>, typeof Symbol.toStringTag> {
-    return {
-      then: async (...handlers) => await this.take().then(...handlers),
-      catch: async (handler) => await this.take().catch(handler),
-      finally: async (handler) => await this.take().finally(handler),
-    };
-  }
+/** The promise of Hardhat's matcher, which cannot be found, would be lost. */
+async function refuseChain(name: string, previous: string): Promise<never> {
+  throw new NoVerdict(
+    `${name} cannot be chained after ${previous}: write a second expect()`,
+  );
 }
 
 export const vaultMatchers: ChaiPlugin = (chai, utils) => {
-  const addMethod = (
-    name: string,
-    check: (
-      context: MatcherContext,
-      ...args: readonly unknown[]
-    ) => Promise<Verdict>,
-  ): void => {
+  const addMethod = (name: string, check: Matcher): void => {
     utils.addMethod(
       chai.Assertion.prototype,
       name,
@@ -97,52 +91,42 @@ export const vaultMatchers: ChaiPlugin = (chai, utils) => {
         // Flags are typed any.
         const flag = (key: string): unknown => utils.flag(this, key);
         const prefix = flag("message");
-        const context = {
-          subject: flag("object"),
-          negated: flag("negate") === true,
-          previous: flag(PREVIOUS_MATCHER),
-          pending: flag(PENDING_CHECK),
-        };
+        const subject = flag("object");
+        const negated = flag("negate") === true;
+        // set below
+        const earlier = flag(EARLIER) as MatcherContext["earlier"];
+        const previous = flag(PREVIOUS_MATCHER);
         const found = assertVerdict(
-          check(context, ...args),
-          context.subject,
+          typeof previous === "string" && earlier === undefined
+            ? refuseChain(name, previous)
+            : check({ subject, negated, earlier }, ...args),
+          subject,
           flag("ssfi"),
           ({ message }) =>
             new chai.AssertionError(
               typeof prefix === "string" ? `${prefix}: ${message}` : message,
             ),
-          context.negated,
+          negated,
         );
-        const pending = new PendingCheck(found);
+        const methods = promiseMethods(found);
         utils.flag(this, PREVIOUS_MATCHER, name);
-        utils.flag(this, PENDING_CHECK, pending);
-        return Object.assign(this, pending.asPromise());
+        utils.flag(this, EARLIER, methods);
+        return Object.assign(this, methods);
       },
     );
   };
 
   for (const name of keysOf(matchers)) {
     addMethod(name, async (context, ...args) => {
-      const { previous, pending } = context;
-      // Of two asynchronous matchers, the result of one would be lost.
-      if (typeof previous === "string") {
-        // It goes on reading, and nobody else awaits it.
-        if (pending instanceof PendingCheck) {
-          await Promise.allSettled([pending.take()]);
-        }
-        throw new NoVerdict(
-          `${name} cannot be chained after ${previous}: write a second expect()`,
-        );
-      }
+      await context.earlier;
       return await matchers[name](context, ...args);
     });
   }
 
   for (const value of keysOf(settledValues)) {
     const name = `with${capitalize(value)}`;
-    addMethod(name, async ({ negated, pending }, expected) => {
-      const found =
-        pending instanceof PendingCheck ? await pending.take() : undefined;
+    addMethod(name, async ({ negated, earlier }, expected) => {
+      const found = await earlier;
       if (negated) {
         throw new NoVerdict(
           `.${name}() cannot follow .not: it would not be clear which part is denied`,
@@ -153,7 +137,7 @@ export const vaultMatchers: ChaiPlugin = (chai, utils) => {
           `.${name}() must follow .settleRound() or .roundSettled()`,
         );
       }
-      return checkSettledWith(found, settledValues[value], expected);
+      return checkSettledWith(found, { [value]: expected });
     });
   }
 };

@@ -48,35 +48,37 @@ describe("callsVault() and .calledVault()", () => {
     );
   };
 
-  it(".calledVault() finds the call that another contract made, by its arguments, with and without a vault", async () => {
+  it(".calledVault() finds the call that another contract made, by its arguments, to this vault", async () => {
     const sent = await callFromContract(encodeCall("calMargins", [TERMS]));
     const { vault } = round();
-    await expect(sent).to.have.calledVault("calMargins", [TERMS]);
-    await expect(sent.hash).to.have.calledVault("calMargins", [TERMS], vault);
+    await expect(sent).to.have.calledVault(vault, "calMargins", [TERMS]);
     await callsVault(vault, sent.hash, "calMargins");
-    await expect(sent).to.not.have.calledVault("settleAll");
+    await expect(sent).to.not.have.calledVault(vault, "settleAll");
+    const other = vault.at({ vault: FORWARDER });
+    await expect(sent).to.not.have.calledVault(other, "calMargins");
   });
 
   it(".calledVault() fails with the calls of the operation, and with .not, too", async () => {
     const sent = await callFromContract(encodeCall("calMargins", [TERMS]));
-    const { address } = await round().vault.addressOf("vault");
+    const { vault } = round();
+    const address = (await vault.addressOf("vault")).address.toLowerCase();
     const begins = `expected transaction ${sent.hash}`;
-    const found = `calMargins({ maxVolume: 5, APY: 6, endTime: 7 }) of ${address.toLowerCase()}`;
+    const found = `calMargins({ maxVolume: 5, APY: 6, endTime: 7 }) of ${address}`;
     for (const [assertion, message] of [
       [
-        () => expect(sent).to.have.calledVault("settleAll"),
-        `${begins} to call settleAll, but it called:\n  ${found}`,
+        () => expect(sent).to.have.calledVault(vault, "settleAll"),
+        `${begins} to call settleAll of ${address}, but it called:\n  ${found}`,
       ],
       [
-        () => expect(sent).to.not.have.calledVault("calMargins"),
+        () => expect(sent).to.not.have.calledVault(vault, "calMargins"),
         `${begins} not to call calMargins, but it did:\n  ${found}`,
       ],
       [
         () =>
-          expect(sent).to.have.calledVault("calMargins", [
+          expect(sent).to.have.calledVault(vault, "calMargins", [
             { ...TERMS, endTime: 8n },
           ]),
-        `${begins} to call calMargins({ maxVolume: 5, APY: 6, endTime: 8 }), but it called:\n  ${found}`,
+        `${begins} to call calMargins({ maxVolume: 5, APY: 6, endTime: 8 }) of ${address}, but it called:\n  ${found}`,
       ],
     ] as const) {
       expect((await failureOf(assertion())).message).to.equal(message);
@@ -88,55 +90,47 @@ describe("callsVault() and .calledVault()", () => {
     const selector = call.data.slice(0, 10);
     const sent = await callFromContract({ ...call, data: selector });
     const { message } = await failureOf(
-      expect(sent).to.have.calledVault("getOrderInfo", [7n]),
+      expect(sent).to.have.calledVault(round().vault, "getOrderInfo", [7n]),
     );
     expect(message).to.contain("\n  getOrderInfo(missing) of 0x");
   });
 
-  it(".calledVault() tells the pools apart by the vault", async () => {
+  it(".calledVault() tells the pools apart", async () => {
     const operation = "getLPAmountInfo";
     const sent = await callFromContract(encodeCall(operation, ["private"]));
-    const { hash } = sent;
     const { vault } = round();
     // Without arguments, that of any pool counts.
-    await expect(sent).to.have.calledVault(operation);
-    await expect(hash).to.have.calledVault(operation, ["private"], vault);
-    await expect(hash).to.have.calledVault(operation, undefined, vault);
-    await expect(hash).to.not.have.calledVault(operation, ["public"], vault);
+    await expect(sent).to.have.calledVault(vault, operation);
+    await expect(sent).to.have.calledVault(vault, operation, ["private"]);
+    await expect(sent).to.not.have.calledVault(vault, operation, ["public"]);
   });
 
   it(".calledVault() fails for a settlement that had nothing to do", async () => {
     const { message } = await failureOf(
-      expect({ status: "nothing-to-do" }).to.have.calledVault("settleAll"),
+      expect({ status: "nothing-to-do" }).to.have.calledVault(
+        round().vault,
+        "settleAll",
+      ),
     );
     expect(message).to.match(/nothing was sent: the settlement had nothing/u);
   });
 
   for (const [what, check, message] of [
     [
-      "a hash without a vault",
-      (sent: TransactionResponse) =>
-        expect(sent.hash).to.not.have.calledVault("settleAll"),
-      /^this transaction does not have its provider: pass the vault/u,
-    ],
-    [
-      "the pool of any vault",
-      (sent: TransactionResponse) =>
-        expect(sent).to.not.have.calledVault("getLPAmountInfo", ["public"]),
-      /^two contracts have getLPAmountInfo/u,
-    ],
-    [
       "an unknown operation",
       (sent: TransactionResponse) =>
         // @ts-expect-error -- the wire's name
-        expect(sent).to.not.have.calledVault("minSLDMargin"),
+        expect(sent).to.not.have.calledVault(round().vault, "minSLDMargin"),
       /^there is no operation 'minSLDMargin'; there are /u,
     ],
     [
       "arguments that are no list",
       (sent: TransactionResponse) =>
-        // @ts-expect-error -- a list of one object
-        expect(sent).to.not.have.calledVault("calMargins", { APY: 1n }),
+        expect(sent).to.not.have.calledVault(
+          ...([round().vault, "calMargins"] as const),
+          // @ts-expect-error -- a list of one object
+          { APY: 1n },
+        ),
       /^a list of the arguments of calMargins is needed, got/u,
     ],
   ] as const) {

@@ -79,12 +79,12 @@ export async function lazyVault(): Promise<void> {
 
 export async function matchers(
   tx: ContractTransactionResponse,
-  { provider }: NetworkConnection,
+  { provider, vault }: NetworkConnection,
 ): Promise<void> {
   // @ts-expect-error -- three values in one object
-  await expect(tx).to.have.calledVault("calMargins", [1n, 2n, 3n]);
+  await expect(tx).to.have.calledVault(vault, "calMargins", [1n, 2n, 3n]);
   // @ts-expect-error -- it takes no argument
-  await expect(tx).to.have.calledVault("queryVolume", [1n]);
+  await expect(tx).to.have.calledVault(vault, "queryVolume", [1n]);
   // @ts-expect-error -- no such code
   await expect(tx).to.be.rejectedWithVaultError("VAULT_OOPS");
 
