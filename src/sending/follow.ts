@@ -18,6 +18,8 @@ type Decision = Outcome | RequestedReplacement | "look" | "send";
 
 /** Looks between two sends of the same bytes, or two tries to replace them. */
 const LOOKS_BETWEEN_TRIES = 2;
+/** A node that mines at once has done so by then. */
+const SECOND_LOOK_MS = 100;
 /** Looks after which a transaction without signed bytes counts as lost. */
 const LOOKS_UNTIL_LOST = 7;
 const NOT_IN_TIME = "the node did not answer in time";
@@ -67,11 +69,21 @@ export class Following {
     let decision: Decision = isNew && !isResumed ? "send" : "look";
     let wait = isNew ? 0 : pollingIntervalMs;
     while (typeof decision === "string") {
-      const end = await this.#act(decision, wait);
-      if (end !== undefined) {
-        return end;
+      if (decision === "look") {
+        await pause(wait, limit.signal);
+        wait = pollingIntervalMs;
+      } else {
+        this.#looks = 0;
+        const end =
+          decision === "send"
+            ? await this.#send()
+            : await this.#replace(decision);
+        if (end !== undefined) {
+          return end;
+        }
+        // The next look is at once.
+        wait = Math.min(SECOND_LOOK_MS, pollingIntervalMs);
       }
-      wait = pollingIntervalMs;
       const looking = look(this.job, this.transactions, this.#known);
       // If the time ends meanwhile, the look before is all that is known.
       const seen = (await unlessAborted(looking, limit.signal)) ??
@@ -232,23 +244,6 @@ export class Following {
       ...("hash" in seen && { hash: seen.hash }),
       ...(seen.kind === "mined" && { receipt: seen.receipt }),
     };
-  }
-
-  /** @returns The end, if it must not go on. */
-  async #act(
-    decision: RequestedReplacement | "look" | "send",
-    wait: number,
-  ): Promise<Outcome | undefined> {
-    const { limit, firstCheckAfterMs } = this.job;
-    if (decision === "look") {
-      await pause(wait, limit.signal);
-      return undefined;
-    }
-    this.#looks = 0;
-    const end =
-      decision === "send" ? await this.#send() : await this.#replace(decision);
-    await pause(end === undefined ? firstCheckAfterMs : 0, limit.signal);
-    return end;
   }
 
   /** Sends the newest transaction; a settlement only if its round is open just before. */

@@ -82,8 +82,6 @@ export interface Job extends Sought {
   readonly isResumed: boolean;
   readonly limit: TimeLimit;
   readonly pollingIntervalMs: number;
-  /** Time for a node to mine or queue an accepted transaction. */
-  readonly firstCheckAfterMs: number;
   readonly emit: (event: SendingEvent) => void;
   /**
    * Writes the transactions to the journal. Undefined without one: what the node refuses is

@@ -62,7 +62,7 @@ const journalSchema = z
     sentAfterBlock: recordedCount,
     round: recordedRound,
     /** Oldest first: the settlement, then what replaced it. */
-    transactions: z.tuple([sentSchema]).rest(sentSchema),
+    transactions: z.tuple([sentSchema]).rest(sentSchema).readonly(),
   })
   .strict();
 

@@ -64,7 +64,6 @@ interface DeployGuardOptions {
 /** A deadline of the client may come first. */
 const WAIT_MS = 300_000;
 const POLLING_MS = 500;
-const FIRST_CHECK_MS = 20;
 
 /**
  * Deploys a guard, at the same address on every chain that has the CREATE2 deployer.
@@ -146,7 +145,6 @@ export async function deployGuard(
     confirmations: 1,
     limit,
     pollingIntervalMs: POLLING_MS,
-    firstCheckAfterMs: FIRST_CHECK_MS,
     // Another may deploy it meanwhile.
     checkRound: async (at) =>
       (await isThere(at)) ? nothingToDo("The guard is there.") : undefined,

@@ -40,7 +40,7 @@ export async function followToEnd(
   for (;;) {
     const outcome = await following.toEnd();
     const { transactions } = following;
-    const ended: JournalEntry = { ...entry, transactions: [...transactions] };
+    const ended: JournalEntry = { ...entry, transactions };
     const result = await describeEnd(
       vault,
       { entry: ended, outcome, preview },
@@ -81,14 +81,13 @@ function jobOf(
       options.confirmations ?? defaultConfirmations(vault, journal.chainKind),
     limit,
     pollingIntervalMs: options.pollingIntervalMs,
-    firstCheckAfterMs: options.firstCheckAfterMs,
     emit: options.emit,
     checkRound: roundChecker(reader, {
       intended: entry.round,
       ifExpired: options.ifExpired || entry.ifExpired === true,
     }),
     record: async (all) =>
-      await journal.update({ ...entry, transactions: [...all] }),
+      await journal.update({ ...entry, transactions: all }),
     replacing: {
       requested: options.replacement,
       // A person who resumes decides about the fee.

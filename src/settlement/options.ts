@@ -10,10 +10,9 @@ import type { RequestedReplacement } from "../sending/replace.js";
 import { settleAllOptions } from "./types.js";
 import type { SettleAllOptions, SettlementEvent } from "./types.js";
 
-/** `firstCheck` lets a node that mines at once do so before the first check. */
 const DEFAULT_MS = {
-  http: { timeout: 300_000, pollingInterval: 1_000, firstCheck: 100 },
-  "edr-simulated": { timeout: 10_000, pollingInterval: 50, firstCheck: 0 },
+  http: { timeout: 300_000, pollingInterval: 1_000 },
+  "edr-simulated": { timeout: 10_000, pollingInterval: 50 },
 } as const;
 
 /**
@@ -49,7 +48,6 @@ export interface ParsedOptions extends Omit<SettleAllOptions, "tokens"> {
   readonly limits: FeeLimits;
   readonly timeoutMs: number;
   readonly pollingIntervalMs: number;
-  readonly firstCheckAfterMs: number;
   readonly emit: (event: SettlementEvent) => void;
 }
 
@@ -82,10 +80,6 @@ export function parseOptions(
     throw invalidArgument("bump", "it excludes cancel", "Pass one of them.");
   }
   const defaults = DEFAULT_MS[vault.connection.networkConfig.type];
-  const pollingIntervalMs = parseDuration(
-    "pollingInterval",
-    pollingInterval ?? defaults.pollingInterval,
-  );
   return {
     ...options,
     ifExpired: options.ifExpired === true,
@@ -93,8 +87,10 @@ export function parseOptions(
     limits: parseFeeLimits(vault, options.maxFeePerGas),
     confirmations: parseCount(options.confirmations, "confirmations"),
     timeoutMs: parseDuration("timeout", timeout ?? defaults.timeout),
-    pollingIntervalMs,
-    firstCheckAfterMs: Math.min(defaults.firstCheck, pollingIntervalMs),
+    pollingIntervalMs: parseDuration(
+      "pollingInterval",
+      pollingInterval ?? defaults.pollingInterval,
+    ),
     replacement:
       bump === true ? "bump" : cancel === true ? "cancel" : undefined,
     emit: (event) => {

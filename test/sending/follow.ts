@@ -113,7 +113,7 @@ describe("Following", () => {
       transactions,
       ...{ sentAfterBlock: 5, confirmations: 1, isResumed: false },
       limit: new TimeLimit(2_000),
-      ...{ pollingIntervalMs: 10, firstCheckAfterMs: 0 },
+      pollingIntervalMs: 10,
       emit: (event) => events.push(event),
       ...plan,
       ...others,
