@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { rmSync } from "node:fs";
 import {
+  chmod,
   link,
   mkdir,
   open,
@@ -13,8 +13,6 @@ import {
   writeFile,
 } from "node:fs/promises";
 import path from "node:path";
-
-import { onExit } from "signal-exit";
 
 import { toJsonValue } from "../json.js";
 import type { Schema } from "./recorded-values.js";
@@ -86,21 +84,17 @@ export async function readProjectFile<Value>(
   invalid: (problem: string, cause: unknown) => Error,
 ): Promise<Value | undefined> {
   const place = path.join(projectRoot, file);
-  let text: string;
+  let json: unknown;
   try {
     await requireRegularFile(place);
-    text = await readFile(place, "utf8");
+    json = JSON.parse(await readFile(place, "utf8"));
   } catch (error) {
     if (isMissing(error)) {
       return undefined;
     }
-    throw invalid(`it cannot be read (${reasonOf(error)})`, error);
-  }
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch (error) {
-    throw invalid("it is not JSON", error);
+    throw error instanceof SyntaxError
+      ? invalid("it is not JSON", error)
+      : invalid(`it cannot be read (${reasonOf(error)})`, error);
   }
   const { success, data, error } = schema.safeParse(json);
   if (!success) {
@@ -112,8 +106,8 @@ export async function readProjectFile<Value>(
 
 /**
  * Creates or replaces a file once its whole text is written, on disk when this returns.
- * For a link, the file that it points to is replaced. A replaced file keeps its mode and
- * its owner.
+ * For a link, the file that it points to is replaced. A replaced file keeps its mode. A
+ * process that is ended meanwhile leaves the text beside it, in a file `.partial`.
  *
  * @param mode Of a new file.
  * @throws Error of the system, or of the text's iterator: the file is then as before
@@ -128,28 +122,17 @@ export async function replaceFile(
   // In the same folder, so that renaming is atomic. A process id is not unique
   // in containers: an earlier process may have left a file with its id.
   const temporary = `${name}.${randomUUID().slice(0, 8)}.partial`;
-  const stopListening = onExit(() => {
-    rmSync(temporary, { force: true });
-  });
   try {
-    const output = await open(temporary, "wx", mode);
-    try {
-      if (replaced !== undefined) {
-        // Only root can, for the file of another user.
-        await output.chown(replaced.uid, replaced.gid).catch(() => undefined);
-        // `open` applied the umask.
-        await output.chmod(replaced.mode);
-      }
-      await output.writeFile(text);
-      await output.sync();
-    } finally {
-      await output.close();
+    const opened = replaced === undefined ? mode : replaced.mode & 0o777;
+    await writeFile(temporary, text, { flag: "wx", mode: opened, flush: true });
+    if (replaced !== undefined) {
+      // The umask was applied to it.
+      await chmod(temporary, replaced.mode);
     }
     await rename(temporary, name);
     await syncFolderOf(name);
   } finally {
     await rm(temporary, { force: true });
-    stopListening();
   }
 }
 

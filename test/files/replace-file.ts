@@ -79,18 +79,4 @@ describe("a file that is replaced", () => {
       expect(await readFile(file, "utf8")).to.equal(WHOLE);
     },
   );
-
-  it("replaceFile listens for signals only while it writes", async () => {
-    const listening = (): number =>
-      process.listenerCount("SIGINT") + process.listenerCount("SIGTERM");
-    const earlier = listening();
-    const during: number[] = [];
-    const watched = async function* (): AsyncGenerator<string> {
-      during.push(listening());
-      yield* pieces();
-    };
-    await replaceFile(file, watched());
-    expect(during[0]).to.be.above(earlier);
-    expect(listening()).to.equal(earlier);
-  });
 });
