@@ -17,7 +17,7 @@ import type { VaultHost } from "../../host.js";
 import { asRecord } from "../../json.js";
 import { formatGasPrice } from "../../protocol/amounts.js";
 import { requireSameBranch, toBlockId } from "../../rpc/blocks.js";
-import type { Block, BlockInfo } from "../../rpc/blocks.js";
+import type { Block } from "../../rpc/blocks.js";
 import type { CallResult } from "../../rpc/calls.js";
 import { isRefusal } from "../../rpc/errors.js";
 import { ResponseParser } from "../../rpc/response-parser.js";
@@ -25,10 +25,9 @@ import { fewRetries } from "../../rpc/rpc-client.js";
 import { decodeRevertReason, invalidOpcode } from "../../rpc/revert-reason.js";
 import type { Answered, RpcClient } from "../../rpc/rpc-client.js";
 import { gainOf, transfersIn } from "../tokens.js";
-import type { Transfer } from "../types.js";
 import { accountIn } from "../watch-list.js";
 import { beforeRefunds, isOutOfGas, loanFor } from "./engine.js";
-import type { Attempt, Run, State, Unavailable, Watched } from "./engine.js";
+import type { Attempt, Run, Unavailable, Watched } from "./engine.js";
 
 const METHOD = "eth_simulateV1";
 
@@ -55,11 +54,11 @@ export async function simulateOnNode(
   }
   const blocks = parseSimulated(answer.result, networkName);
   const executed = checkAnswer(blocks, attempt, watched);
-  if ("unavailable" in executed) {
+  if (executed.unavailable !== undefined) {
     return executed;
   }
-  const { before, after, lend, settle } = executed;
-  const { succeeded, gasUsed, transfers } = settle;
+  const { before, after, lend, settle, transfers } = executed;
+  const { succeeded, gasUsed } = settle;
   const { maxUsedGas = beforeRefunds(gasUsed) } = settle;
   const sender = accountIn(before.facts, route.from);
   const lent = lend.succeeded ? loanFor(sender, gas * gasPrice) : 0n;
@@ -91,28 +90,20 @@ export async function simulateOnNode(
   };
 }
 
-/** What a node has executed, of which every part is there and was executed as asked. */
-interface Executed {
-  readonly before: State;
-  readonly after: State;
-  readonly lend: SimulatedCall;
-  readonly settle: SimulatedCall;
-}
-
-/** Compares what the node executed with what it was asked for. */
+/** Compares what the node executed with what it was asked for, and reads it. */
 function checkAnswer(
-  [simulated, ...more]: readonly SimulatedBlock[],
+  [calls = [], ...more]: ReadonlyArray<readonly SimulatedCall[]>,
   { gas, next }: Attempt,
   { accounts, reads }: Watched,
-): Executed | Unavailable {
+) {
   /** The accounts are read before the other reads. */
   const readings = reads.length + 1;
-  const { calls = [] } = simulated ?? {};
   const [lend, settle] = calls.slice(readings);
+  const transfers = transfersIn(settle?.logs);
   if (
-    simulated === undefined ||
     lend === undefined ||
     settle === undefined ||
+    transfers === undefined ||
     more.length > 0 ||
     calls.length !== 2 * readings + 2 ||
     settle.gasUsed < INTRINSIC_GAS ||
@@ -121,24 +112,25 @@ function checkAnswer(
     return { unavailable: `${METHOD} answers something else than it should` };
   }
   // Geth shares 50,000,000 gas among all calls of a request.
-  const given = { ...settle, gasGiven: gas };
-  if (!settle.succeeded && isOutOfGas(given) && !usesAllGas(given)) {
-    return {
-      unavailable: `the node gives ${METHOD} ${settle.gasUsed} gas for settleAll, which uses it up`,
-    };
-  }
-  const sides = [calls.slice(0, readings), calls.slice(readings + 2)];
-  const isStarved = sides
-    .flat()
-    .some(
-      (call) => !call.succeeded && isOutOfGas({ ...call, gasGiven: READ_GAS }),
+  const isStarved = (call: SimulatedCall): boolean => {
+    const gasGiven = call === settle ? gas : READ_GAS;
+    return (
+      !call.succeeded &&
+      isOutOfGas({ ...call, gasGiven }) &&
+      !(call === settle && usesAllGas({ ...call, gasGiven }))
     );
-  if (isStarved) {
+  };
+  const starved = calls.filter((call) => call !== lend).find(isStarved);
+  if (starved !== undefined) {
+    const what = starved === settle ? "settleAll" : "a reading";
     return {
-      unavailable: `a reading uses up the gas that the node gives ${METHOD}, or hits an invalid instruction`,
+      unavailable: `the node gives ${METHOD} ${starved.gasUsed} gas for ${what}, which uses it up`,
     };
   }
-  const [before, after] = sides.map((side) => {
+  const [before, after] = [
+    calls.slice(0, readings),
+    calls.slice(readings + 2),
+  ].map((side) => {
     const [first, ...answers] = side.map(toResult);
     const facts = parseFacts(first, accounts);
     return facts === undefined ? undefined : { facts, answers };
@@ -146,16 +138,12 @@ function checkAnswer(
   if (before === undefined || after === undefined) {
     return { unavailable: `${METHOD} does not apply state overrides` };
   }
-  // The contracts may see another block than the answer states.
-  const { number, timestamp } = next;
-  for (const { number: n, timestamp: t } of [simulated, before.facts.block]) {
-    if (n !== number || t !== timestamp) {
-      return {
-        unavailable: `asked for block ${number} at ${timestamp}, ${METHOD} executes in block ${n} at ${t}`,
+  const { number, timestamp } = before.facts.block;
+  return number === next.number && timestamp === next.timestamp
+    ? { before, after, lend, settle, transfers }
+    : {
+        unavailable: `asked for block ${next.number} at ${next.timestamp}, ${METHOD} executes in block ${number} at ${timestamp}`,
       };
-    }
-  }
-  return { before, after, lend, settle };
 }
 
 /** The block to simulate. */
@@ -241,10 +229,6 @@ async function request(
   return answer;
 }
 
-interface SimulatedBlock extends BlockInfo {
-  readonly calls: readonly SimulatedCall[];
-}
-
 interface SimulatedCall {
   readonly succeeded: boolean;
   /** Return or revert data, 0x hex. */
@@ -252,8 +236,8 @@ interface SimulatedCall {
   readonly gasUsed: bigint;
   /** Before refunds; undefined if the node does not return it. */
   readonly maxUsedGas: bigint | undefined;
-  readonly transfers: readonly Transfer[];
   readonly logs: unknown;
+  /** Error text of the node, if it states more than a failure. */
   readonly message: string | undefined;
 }
 
@@ -263,21 +247,20 @@ function toResult({ succeeded, data, message }: SimulatedCall): CallResult {
     : { reverted: invalidOpcode(message ?? "") ?? decodeRevertReason(data) };
 }
 
-/** @returns An empty list if the answer has another form. */
+/** @returns The calls of each block; an empty list if the answer has another form. */
 export function parseSimulated(
   answer: unknown,
   network: string,
-): readonly SimulatedBlock[] {
+): ReadonlyArray<readonly SimulatedCall[]> {
   const read = new ResponseParser(network, METHOD);
   try {
-    return read.list(answer).map((item) => {
-      const { number, timestamp, calls } = asRecord(item);
-      return {
-        number: read.number(number),
-        timestamp: read.number(timestamp),
-        calls: read.list(calls).map((call) => parseCall(call, read)),
-      };
-    });
+    return read
+      .list(answer)
+      .map((block) =>
+        read
+          .list(asRecord(block)["calls"])
+          .map((call) => parseCall(call, read)),
+      );
   } catch (error) {
     return fallbackTo(
       [],
@@ -289,10 +272,9 @@ export function parseSimulated(
 function parseCall(item: unknown, read: ResponseParser): SimulatedCall {
   const { status, returnData, gasUsed, maxUsedGas, logs, error } =
     asRecord(item);
-  const transfers = transfersIn(logs ?? []);
   const { data, message, code } = asRecord(error);
-  if (!isHexString(returnData, true) || transfers === undefined) {
-    throw read.invalid("a call without data or logs");
+  if (!isHexString(returnData, true)) {
+    throw read.invalid("a call without data");
   }
   return {
     succeeded: read.quantity(status) === 1n,
@@ -303,8 +285,7 @@ function parseCall(item: unknown, read: ResponseParser): SimulatedCall {
       ) ?? "0x",
     gasUsed: read.quantity(gasUsed),
     maxUsedGas: read.optional(maxUsedGas, (value) => read.quantity(value)),
-    transfers,
-    logs,
+    logs: logs ?? [],
     message:
       typeof message === "string" &&
       // Code 3 means a revert.
