@@ -27,10 +27,12 @@ export interface SettlementRoute {
   readonly guard?: GuardedSettlement;
 }
 
+const SETTLE_ALL = encodeCall("settleAll", []).data;
+
 export function settlementCall(route: SettlementRoute): CallRequest {
   const { from, vault, guard } = route;
   return guard === undefined
-    ? { from, to: vault, data: encodeCall("settleAll", []).data }
+    ? { from, to: vault, data: SETTLE_ALL }
     : { from, to: guard.address, data: encodeGuarded(vault, guard) };
 }
 

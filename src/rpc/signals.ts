@@ -11,6 +11,10 @@ export async function orAbort<T>(
   work: Promise<T> | ((over: Promise<never>) => Promise<T>),
   ...signals: readonly AbortSignal[]
 ): Promise<T> {
+  if (signals.length === 0) {
+    const never = new Promise<never>(() => undefined);
+    return await (typeof work === "function" ? work(never) : work);
+  }
   let end: ((reason: unknown) => void) | undefined;
   const over = new Promise<never>((_resolve, reject) => {
     end = reject;

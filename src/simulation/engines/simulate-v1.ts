@@ -277,7 +277,7 @@ function parseCall(item: unknown, read: ResponseParser): SimulatedCall {
     throw read.invalid("a call without data");
   }
   return {
-    succeeded: read.quantity(status) === 1n,
+    succeeded: status === "0x1" || read.quantity(status) === 1n,
     data:
       // Geth returns revert data in the error, anvil in the result.
       [data, returnData].find(
