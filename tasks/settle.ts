@@ -293,10 +293,6 @@ export function describeEvent(
   switch (event.type) {
     case "resuming":
       return `Following the interrupted settlement: transaction ${event.hash ?? `with nonce ${event.nonce}`}`;
-    case "resumed": {
-      const { status, reason } = event.settlement;
-      return `The interrupted settlement is finished: ${status}${reason === null ? "" : `. ${escapeUntrusted(reason)}`}`;
-    }
     case "sending":
       return event.hash === null
         ? `Transaction with nonce ${event.nonce}; the node names its hash`

@@ -44,7 +44,7 @@ import {
   lossInGuard,
   trySimulation,
   wouldNotSettle,
-} from "../settlement/preview.js";
+} from "../settlement/propose.js";
 import { resolveSigner } from "../sending/signer.js";
 import {
   describeUnfinished,

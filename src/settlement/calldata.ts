@@ -19,7 +19,7 @@ import type { Block } from "../rpc/blocks.js";
 import { tryCall } from "../rpc/calls.js";
 import { estimateGas } from "../sending/fees.js";
 import { chooseNextBlock } from "../simulation/next-block.js";
-import { lossInGuard, trySimulation } from "./preview.js";
+import { lossInGuard, trySimulation } from "./propose.js";
 import { requireChain } from "./current-round.js";
 
 /** Transaction of a settlement for another wallet to send. */

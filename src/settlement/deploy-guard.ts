@@ -15,7 +15,6 @@ import { nothingToDo } from "../guard/outcome.js";
 import { getCode, hasCode } from "../rpc/accounts.js";
 import { getNextBlock } from "../rpc/blocks.js";
 import { noRetries } from "../rpc/rpc-client.js";
-import type { RpcClient } from "../rpc/rpc-client.js";
 import { callContract } from "../rpc/calls.js";
 import {
   estimateGas,
@@ -81,8 +80,11 @@ export async function deployGuard(
   const settler = given ?? signer.address;
   const chainId = await vault.chainId();
   requireChain(vault, chainId);
+  const failed = (problem: string): VaultError =>
+    vaultError("VAULT_GUARD_NOT_DEPLOYED", { network: rpc.network, problem });
   const hasDeployer = await hasCode(rpc, CREATE2_DEPLOYER);
   const address = hasDeployer ? guardAddressOf(settler) : undefined;
+  /** Whoever deployed it: the address follows from its code. */
   const isThere = async (at?: number): Promise<boolean> =>
     address !== undefined && (await hasCode(rpc, address, at));
   const deployed = async (
@@ -91,7 +93,7 @@ export async function deployGuard(
   ): Promise<DeployedGuard> => {
     const found = parseAddress(place, "its address");
     if (settlerIn(await getCode(rpc, found, "latest")) !== settler) {
-      throw notDeployed(rpc, `the code at ${found} is not that of the guard`);
+      throw failed(`the code at ${found} is not that of the guard`);
     }
     return { address: found, settler, hash };
   };
@@ -99,9 +101,8 @@ export async function deployGuard(
     return await deployed(null);
   }
   const code = guardCreationCode(settler);
-  const call = hasDeployer
-    ? { to: CREATE2_DEPLOYER, data: concat([ZeroHash, code]) }
-    : { data: code };
+  const data = hasDeployer ? concat([ZeroHash, code]) : code;
+  const call = { ...(hasDeployer && { to: CREATE2_DEPLOYER }), data };
   const { latest, next } = await getNextBlock(rpc);
   const limits = parseFeeLimits(vault);
   const offered = await resolveFees(rpc, networkConfig, next);
@@ -112,10 +113,23 @@ export async function deployGuard(
     if (await isThere()) {
       return await deployed(null);
     }
-    throw notDeployed(rpc, estimate.reverted.text);
+    throw failed(estimate.reverted.text);
   }
+  // Other code at the deployer's address would take the payment and deploy nothing.
   if (address !== undefined) {
-    await requireDeployer(rpc, signer.address, call.data, address);
+    const tried = await callContract(
+      rpc,
+      { from: signer.address, to: CREATE2_DEPLOYER, data },
+      "latest",
+    );
+    if (
+      !("data" in tried) ||
+      `0x${tried.data.toString("hex")}` !== address.toLowerCase()
+    ) {
+      throw failed(
+        `the code at ${CREATE2_DEPLOYER} is not that of the CREATE2 deployer`,
+      );
+    }
   }
   // A quarter more than the estimate.
   const gas = (estimate.gas * 5n) / 4n;
@@ -166,30 +180,9 @@ export async function deployGuard(
   if (await isThere().catch(fallbackTo(false))) {
     return await deployed(null);
   }
-  throw notDeployed(
-    rpc,
+  throw failed(
     outcome.kind === "mined"
       ? `transaction ${outcome.hash} was mined and failed`
       : outcome.reason.replace(/\.$/u, ""),
   );
-}
-
-/** Other code at the deployer's address would take the payment and deploy nothing. */
-async function requireDeployer(
-  rpc: RpcClient,
-  from: string,
-  data: string,
-  address: string,
-): Promise<void> {
-  const call = { from, to: CREATE2_DEPLOYER, data };
-  const answer = await callContract(rpc, call, "latest");
-  const made = "data" in answer ? `0x${answer.data.toString("hex")}` : "0x";
-  if (made.toLowerCase() !== address.toLowerCase()) {
-    const problem = `the code at ${CREATE2_DEPLOYER} is not that of the CREATE2 deployer`;
-    throw notDeployed(rpc, problem);
-  }
-}
-
-function notDeployed({ network }: RpcClient, problem: string): VaultError {
-  return vaultError("VAULT_GUARD_NOT_DEPLOYED", { network, problem });
 }

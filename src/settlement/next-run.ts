@@ -38,7 +38,7 @@ import {
   requireFunds,
   trySimulation,
   wouldNotSettle,
-} from "./preview.js";
+} from "./propose.js";
 
 /** A settlement of this project whose outcome is not known yet. */
 export interface UnfinishedSettlement {
@@ -146,9 +146,9 @@ export interface NextRun {
 /** What is known of a vault at a block. */
 export interface VaultAt extends Pick<VaultSnapshot, "round" | "volume"> {
   readonly block: BlockInfo;
-  /** Where the call is tried. */
+  /** Where the settlement is tried. */
   readonly at: BlockId;
-  /** What `findUnfinished` found; undefined for a past block, of which only the call is tried. */
+  /** What `findUnfinished` found; undefined for a past block, after which no run is the next. */
   readonly open: UnfinishedSettlement | null | FailedReading | undefined;
 }
 
@@ -164,9 +164,17 @@ export async function findNextRun(
   settler: Settler,
   state: VaultAt,
 ): Promise<NextRun> {
+  const { open } = state;
+  if (open === undefined) {
+    const reason = "it is tried at the newest block only";
+    return { canBeSettled: null, code: null, reason, fix: null };
+  }
   const would = { canBeSettled: true, code: null, reason: null, fix: null };
   try {
-    return { ...would, ...(await findWhyNot(vault, settler, state)) };
+    return {
+      ...would,
+      ...(await findWhyNot(vault, settler, { ...state, open })),
+    };
   } catch (error) {
     if (
       refusesSettlement(error) ||
@@ -186,8 +194,9 @@ export async function findNextRun(
 async function findWhyNot(
   vault: VaultHost,
   settler: Settler,
-  { round: reading, volume, block, at, open }: VaultAt,
+  state: VaultAt,
 ): Promise<Partial<NextRun> | undefined> {
+  const { round: reading, volume, block, open } = state;
   for (const one of [reading, volume]) {
     // A call to an address without code succeeds, too.
     if (isFailedReading(one) && one.error.code !== "VAULT_CALL_REVERTED") {
@@ -195,18 +204,16 @@ async function findWhyNot(
       return { canBeSettled: null, code, reason, fix };
     }
   }
-  const round = isFailedReading(reading) ? undefined : reading;
-  const isNow = open !== undefined;
-  if (isNow) {
-    await requireFreshHead(vault, block);
-  }
-  if (isFailedReading(open) && !isNotConfigured(open.error)) {
+  await requireFreshHead(vault, block);
+  const isUnread = isFailedReading(open);
+  if (isUnread && !isNotConfigured(open.error)) {
     throw open.error;
   }
+  const round = isFailedReading(reading) ? undefined : reading;
   if (round?.settled === true) {
     return { canBeSettled: false, reason: "the round is settled" };
   }
-  if (isNow && round !== undefined) {
+  if (round !== undefined) {
     const journal = await findJournal(vault, ".finished.json");
     const reverted = await revertedBefore(vault, journal, round);
     if (reverted !== undefined) {
@@ -214,10 +221,10 @@ async function findWhyNot(
     }
   }
   // What is under way is followed first; a call after it would settle the round again.
-  if (isNow && open !== null && !isFailedReading(open)) {
+  if (open !== null && !isUnread) {
     return undefined;
   }
-  const refusal = await tryAt(vault, settler, { round, block, at, isNow });
+  const refusal = await trySettling(vault, settler, state, round);
   if (refusal === undefined) {
     return undefined;
   }
@@ -236,56 +243,43 @@ async function findWhyNot(
  * @returns The refusal of the contracts; undefined if they accept it.
  * @throws VaultError with which an unattended run would refuse what the contracts accept
  */
-async function tryAt(
+async function trySettling(
   vault: VaultHost,
   { address, isKnown }: Settler,
-  {
-    round,
-    block,
-    at,
-    isNow,
-  }: {
-    readonly round: VaultRound | undefined;
-    readonly block: BlockInfo;
-    readonly at: BlockId;
-    readonly isNow: boolean;
-  },
+  { block, at }: VaultAt,
+  round: VaultRound | undefined,
 ): Promise<Refusal | undefined> {
   const { rpc, networkName, connection } = vault;
   const { networkConfig } = connection;
-  const isHttp = networkConfig.type === "http";
   const from = parseAddress(address, "from");
   const route = await findRoute(vault, from, at, { round });
   const next = await nextBlockAt(vault, at);
-  const offered =
-    isHttp && isNow ? await resolveFees(rpc, networkConfig, next) : undefined;
+  if (networkConfig.type !== "http") {
+    return await findRefusal(vault, route, undefined, at, next.gasLimit);
+  }
+  const offered = await resolveFees(rpc, networkConfig, next);
   const attempt = { route, price: offered, engine: "simulateV1" } as const;
-  const simulated = isHttp
-    ? await trySimulation(vault, from, next, attempt)
-    : undefined;
-  const { gasLimit } = next.base;
+  const simulated = await trySimulation(vault, from, next, attempt);
+  const { gasLimit } = next;
   const refusal = await findRefusal(vault, route, simulated, at, gasLimit);
   if (refusal !== undefined) {
     return refusal;
   }
+  const price = limitFees(networkName, offered, parseFeeLimits(vault));
   if (simulated !== undefined) {
     const areNamed = namedTokens(vault) !== undefined;
     const loss = lossInGuard(vault, route, simulated, areNamed);
     if (loss !== undefined || simulated.simulation.status === "not-settled") {
       throw loss ?? (await wouldNotSettle(vault));
     }
+    const found = await findGas(vault, route, next, simulated);
+    if (isKnown && "gas" in found) {
+      const cost = found.gas * price.highest;
+      requireFunds(vault, from, simulated.balance, cost);
+    }
   }
-  if (offered !== undefined) {
-    const limits = parseFeeLimits(vault);
-    const { highest } = limitFees(networkName, offered, limits);
-    if (isKnown && simulated !== undefined) {
-      const found = await findGas(vault, route, next, simulated);
-      const gas = "gas" in found ? found.gas : 0n;
-      requireFunds(vault, from, simulated.balance, gas * highest);
-    }
-    if (isKnown) {
-      await findFreeNonce(rpc, { address: from, kind: "remote" }, block.number);
-    }
+  if (isKnown) {
+    await findFreeNonce(rpc, { address: from, kind: "remote" }, block.number);
   }
   return undefined;
 }

@@ -10,9 +10,13 @@ import type { VaultHost } from "../host.js";
 import type { Address, Hex, VaultRound } from "../protocol/index.js";
 import { describeRound } from "../protocol/round.js";
 import type { BlockInfo } from "../rpc/blocks.js";
+import { noRetries } from "../rpc/rpc-client.js";
+import { Following } from "../sending/follow.js";
+import { TimeLimit } from "../sending/job.js";
+import type { Job } from "../sending/job.js";
 import { Journal } from "../sending/journal.js";
 import type { JournalEntry } from "../sending/journal.js";
-import { requireReplaceable } from "../sending/replace.js";
+import { requireReplaceable, signReplacement } from "../sending/replace.js";
 import { findFreeNonce, inTurn, resolveSigner } from "../sending/signer.js";
 import type { Signer } from "../sending/signer.js";
 import { describeProblem, newestOf, sign } from "../sending/transaction.js";
@@ -21,17 +25,23 @@ import {
   readCurrentRound,
   readRoundAt,
   requireSomethingToDo,
+  roundChecker,
 } from "./current-round.js";
 import type { CurrentRound, RoundAtBlock } from "./current-round.js";
-import { followToEnd } from "./follow-to-end.js";
+import { describeEnd } from "./effect.js";
 import { revertedBefore } from "./next-run.js";
-import { parseOptions } from "./options.js";
+import { defaultConfirmations, parseOptions } from "./options.js";
 import type { ParsedOptions } from "./options.js";
 import { agree, propose } from "./propose.js";
 import type { Agreement } from "./propose.js";
 import { Stop, toSettlement } from "./settlement-result.js";
 import type { SettlementResult } from "./settlement-result.js";
 import type { SettleAllOptions, Settlement } from "./types.js";
+
+/** As in Hardhat Ignition. */
+const DEFAULT_FEE_BUMPS = 4;
+/** Milliseconds to read the outcome, even if the timeout is over. */
+const LEAST_OUTCOME_MS = 10_000;
 
 /** @see HardhatVault.settleAll */
 export async function settleAll(
@@ -45,11 +55,11 @@ export async function settleAll(
   if (options.assertOnly === true) {
     return await requireSettled(vault, options);
   }
-  const first = await settle(vault, options);
+  const ended = await settle(vault, options);
   return options.resumeFirst === true &&
-    first.settlement.code === "VAULT_SETTLEMENT_UNFINISHED"
-    ? await resumeAndSettle(vault, options)
-    : first;
+    ended.settlement.code === "VAULT_SETTLEMENT_UNFINISHED"
+    ? await resume(vault, options)
+    : ended;
 }
 
 async function settle(
@@ -277,38 +287,93 @@ function describeFinished({ round, mined, guard }: JournalEntry): Settlement {
 }
 
 /**
- * Finishes the settlement in the journal, and begins the next one. The result is that of the
- * last transaction: a next one that sends nothing hides neither a payment nor a failure.
+ * Sends the transaction of the journal, or looks for it after a resume; follows it until the
+ * end, and reports that. Never throws: after a failure it may have left.
+ *
+ * If nothing more can be found out, the journal is released: the next settlement may begin.
+ * Else it stays, to be resumed.
  */
-async function resumeAndSettle(
+export async function followToEnd(
   vault: VaultHost,
+  journal: Journal,
+  entry: JournalEntry,
   options: ParsedOptions,
+  preview: Simulation | null = null,
 ): Promise<SettlementResult> {
-  const resumed = await resume(vault, options);
-  if (!resumed.isFinal) {
-    return resumed;
+  const limit = new TimeLimit(options.timeoutMs);
+  const following = new Following(jobOf(vault, journal, entry, limit, options));
+  for (;;) {
+    const outcome = await following.toEnd();
+    const { transactions } = following;
+    const ended: JournalEntry = { ...entry, transactions };
+    const result = await describeEnd(
+      vault,
+      { entry: ended, outcome, preview },
+      Math.max(limit.remaining, LEAST_OUTCOME_MS),
+    );
+    if (result.isFinal) {
+      await (
+        outcome.kind === "stopped"
+          ? journal.abandon(ended)
+          : finish(journal, ended, result.settlement)
+      ).catch((error: unknown) => {
+        options.emit({ type: "trouble", message: describeProblem(error) });
+      });
+    }
+    // Mined, but its block or its effect cannot be read: a re-org may have moved it.
+    if (result.isFinal || outcome.kind !== "mined" || limit.isOver) {
+      return result;
+    }
   }
-  options.emit({ type: "resumed", settlement: resumed.settlement });
-  const { blockNumber, status } = resumed.settlement;
-  const counts = blockNumber !== null || status !== "nothing-to-do";
-  let problem: string;
-  try {
-    const next = await settle(vault, options);
-    if (!counts || next.isSent === true) {
-      return next;
-    }
-    const { status: nextStatus, reason } = next.settlement;
-    if (nextStatus === "nothing-to-do") {
-      return resumed;
-    }
-    problem = reason ?? nextStatus;
-  } catch (error) {
-    if (!counts) {
-      throw error;
-    }
-    problem = describeProblem(error);
-  }
-  const message = `the next settlement was not begun: ${problem}`;
-  options.emit({ type: "trouble", message });
-  return resumed;
+}
+
+function jobOf(
+  vault: VaultHost,
+  journal: Journal,
+  entry: JournalEntry,
+  limit: TimeLimit,
+  options: ParsedOptions,
+): Job {
+  const { timeBeforeBumpingFees, maxFeeBumps = DEFAULT_FEE_BUMPS } =
+    vault.settlementSettings;
+  const reader = vault.withOptions({ signal: limit.signal });
+  return {
+    rpc: reader.rpc.withRetries(noRetries),
+    transactions: entry.transactions,
+    isResumed: entry.resumed === true,
+    sentAfterBlock: entry.sentAfterBlock,
+    confirmations:
+      options.confirmations ?? defaultConfirmations(vault, journal.chainKind),
+    limit,
+    pollingIntervalMs: options.pollingIntervalMs,
+    emit: options.emit,
+    checkRound: roundChecker(reader, {
+      intended: entry.round,
+      ifExpired: options.ifExpired || entry.ifExpired === true,
+    }),
+    record: async (all) =>
+      await journal.update({ ...entry, transactions: all }),
+    replacing: {
+      requested: options.replacement,
+      // A person who resumes decides about the fee.
+      timeBeforeBumpingFees:
+        options.resume === true ? undefined : timeBeforeBumpingFees,
+      maxFeeBumps,
+      sign: async (newest, kind) =>
+        await signReplacement(vault, newest, kind, options),
+    },
+  };
+}
+
+/** Writes the end to the journal. */
+async function finish(
+  journal: Journal,
+  entry: JournalEntry,
+  { status, code, blockNumber, hash }: Settlement,
+): Promise<void> {
+  const mined =
+    blockNumber === null || hash === null
+      ? undefined
+      : { status, blockNumber, hash, ...(code !== null && { code }) };
+  await journal.finish({ ...entry, mined });
 }

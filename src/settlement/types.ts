@@ -117,9 +117,7 @@ export interface SettlementPreflight {
 
 export type SettlementEvent =
   | { readonly type: "preflight"; readonly preflight: SettlementPreflight }
-  | SendingEvent
-  /** The interrupted settlement is finished; the next one begins. */
-  | { readonly type: "resumed"; readonly settlement: Settlement };
+  | SendingEvent;
 
 export const settleAllOptions = {
   /**
@@ -169,10 +167,7 @@ export const settleAllOptions = {
    * `confirm`, `assertOnly`, `resumeFirst`, `retryReverted` and `tokens`. Default: false.
    */
   resume: option<boolean>(),
-  /**
-   * Finishes an interrupted settlement, if there is one, and then starts another. Default:
-   * false.
-   */
+  /** Finishes an interrupted settlement, if there is one, in place of a new one. Default: false. */
   resumeFirst: option<boolean>(),
   /**
    * With `resume: true`: replaces the transaction by the same call, with the same nonce

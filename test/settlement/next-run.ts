@@ -177,10 +177,10 @@ describe("would the next unattended run settle, and if not, why?", () => {
       code: "VAULT_STALE_HEAD",
       says: /s old \(block 5\)/u,
     },
-    "yes at a past block, whatever the account and the node are now": {
-      given: pending,
+    "not known: a past block": {
       state: { open: undefined },
-      settings: { maxHeadAge: 300, maxFeePerGasLimit: 1n },
+      is: null,
+      says: /the newest block only/u,
     },
     "no: the journal is damaged": {
       state: { open: damaged },
@@ -214,24 +214,23 @@ describe("would the next unattended run settle, and if not, why?", () => {
     expect(reason).to.match(/^the zero address is refused: not yet\. /u);
   });
 
-  it("is tried at the block of the readings, and of a past one no price is asked", async () => {
+  it("is tried at the block of the readings", async () => {
     const chain = new ScriptedNode();
     chain.mine();
-    await findNextRun(hostOf(chain), settler, { ...known, open: undefined });
+    await findNextRun(hostOf(chain), settler, known);
     const tries = chain.asked.filter(({ params }) =>
       JSON.stringify(params).includes(SETTLE),
     );
     expect(
       tries.map((request) => [request.method, chain.blockOf(request)]),
     ).to.deep.equal([["eth_simulateV1", 5]]);
-    expect(chain.count("eth_maxPriorityFeePerGas")).to.equal(0);
   });
 
   it("is called, with all gas of a block, if the node cannot simulate", async () => {
     const chain = new ScriptedNode();
     chain.mine();
     chain.overrides = false;
-    await findNextRun(hostOf(chain), settler, { ...known, open: undefined });
+    await findNextRun(hostOf(chain), settler, known);
     const calls = chain.asked.filter(({ method }) => method === "eth_call");
     const call = { from: SETTLER, to: VAULT, data: SETTLE, gas: "0x1c9c380" };
     expect(calls.at(-1)?.params).to.deep.equal([call, "0x5"]);

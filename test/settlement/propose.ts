@@ -3,7 +3,7 @@ import { Transaction, toQuantity } from "ethers";
 
 import { VaultError, vaultError } from "../../src/errors.js";
 import type { Address } from "../../src/protocol/index.js";
-import { lossInGuard } from "../../src/settlement/preview.js";
+import { lossInGuard } from "../../src/settlement/propose.js";
 import type { SettlementResult } from "../../src/settlement/settlement-result.js";
 import type {
   SettleAllOptions,

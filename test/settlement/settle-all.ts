@@ -5,7 +5,6 @@ import { setImmediate as nextTick } from "node:timers/promises";
 import { expect } from "chai";
 
 import { VaultError } from "../../src/client/index.js";
-import type { SettlementEvent } from "../../src/settlement/types.js";
 import { endDeadlines, useWallClock } from "../helpers/deadlines.js";
 import { fieldsOf, listOf } from "../helpers/fields.js";
 import {
@@ -464,96 +463,41 @@ describe("settleAll with resume", () => {
 describe("settleAll with resumeFirst", () => {
   const keeper = useKeeper();
   const options = { resumeFirst: true } as const;
-  /** The next round opens once the interrupted settlement is finished. */
-  const openNext = ({ type }: SettlementEvent): void => {
-    if (type === "resumed") {
-      keeper.chain.mine(nextRound);
-    }
-  };
 
   itSettles(keeper, [
     {
-      title: "finishes the interrupted settlement, and does not ask about it",
+      title: "begins a settlement if none is under way",
+      options,
+      is: "settled",
+      events: "preflight sending mined",
+    },
+    {
+      title:
+        "finishes the interrupted settlement, does not ask about it, and begins no other",
       given: interrupted,
       options: {
         ...options,
         confirm: async () => await Promise.reject(new Error("asked")),
       },
       is: "settled",
-      events: "resuming sending mined resumed",
+      events: "resuming sending mined",
     },
     {
       title:
-        "goes on with the next round if the interrupted one was settled by others",
+        "leaves the next round to the next run if others settled the interrupted one",
       given: async (on) => {
         await on.interrupt();
         on.settleByOther();
         on.openNextRound();
       },
       options,
-      is: { status: "settled", before: nextRound(OPEN_ROUND) },
-      events: "resuming resumed preflight sending mined",
-      then: ({ events: [, resumed] }) => {
-        expect(resumed).to.have.nested.property(
-          "settlement.code",
-          "VAULT_ROUND_CHANGED",
-        );
-      },
-    },
-    {
-      title:
-        "asks about the next round, and returns what was paid for, with a warning, after No",
-      given: interrupted,
-      options: {
-        ...options,
-        confirm: async () => await Promise.resolve("not this one"),
-        onEvent: openNext,
-      },
-      is: { status: "settled", blockNumber: 6 },
-      events: "resuming sending mined resumed preflight trouble",
-      then: ({ troubles }) => {
-        expect(troubles).to.equal(
-          "the next settlement was not begun: not this one",
-        );
-      },
-    },
-    {
-      title:
-        "returns what was sent before if the next settlement fails, which is a warning",
-      given: async (on) => {
-        await on.interrupt();
-        on.openNextRound();
-      },
-      options: {
-        ...options,
-        onEvent: ({ type }) => {
-          if (type === "resumed") {
-            keeper.chain.on("eth_call", () => {
-              throw new Error("nope");
-            });
-          }
-        },
-      },
       is: "refused VAULT_ROUND_CHANGED",
-      then: ({ troubles }) => {
-        expect(troubles).to.match(/next settlement.*nope/u);
+      events: "resuming",
+      then: async () => {
+        const { status, before } = await keeper.settle(options);
+        expect(status).to.equal("settled");
+        expect(before).to.deep.equal(nextRound(OPEN_ROUND));
       },
-    },
-    {
-      title: "warns if the next settlement would revert",
-      given: interrupted,
-      options: {
-        ...options,
-        onEvent: (event) => {
-          openNext(event);
-          if (event.type === "resumed") {
-            keeper.refuseWith("0x");
-          }
-        },
-      },
-      is: { status: "settled", blockNumber: 6 },
-      sends: 1,
-      events: "resuming sending mined resumed preflight trouble",
     },
     {
       title: "resumes nothing if another problem refuses the settlement",
@@ -562,53 +506,13 @@ describe("settleAll with resumeFirst", () => {
       is: "refused VAULT_FEE_LIMIT_NEEDED",
       events: "preflight",
     },
-    {
-      title: "sends nothing before the round's end with ifExpired",
-      given: interrupted,
-      options: { ...options, ifExpired: true },
-      is: { status: "nothing-to-do", reason: notEnded(OPEN_ROUND.endTime) },
-      events: "resuming resumed",
-    },
   ]);
-
-  it("says what became of the interrupted one if it was given up and there is nothing more to do", async () => {
-    const { hash } = await keeper.interrupt();
-    keeper.openNextRound();
-    keeper.settleByOther();
-    const settlement = await keeper.settle(options);
-    expect(settlement).to.include({
-      status: "refused",
-      code: "VAULT_ROUND_CHANGED",
-      hash,
-    });
-  });
-
-  it("returns its own settlement, not that of another process which begins one meanwhile", async () => {
-    const { hash } = await keeper.interrupt();
-    const others = await keeper.journal();
-    const settlement = await keeper.settle({
-      ...options,
-      onEvent: async (event) => {
-        if (event.type === "resumed") {
-          keeper.chain.mine(nextRound);
-          const [first] = listOf(others["transactions"]);
-          await keeper.writeJournal({
-            ...others,
-            transactions: [{ ...fieldsOf(first), preparedAt: 1 }],
-          });
-        }
-      },
-    });
-    expect(settlement).to.include({ status: "settled", hash, blockNumber: 6 });
-    expect(keeper.troubles).to.include("the next settlement was not begun");
-  });
 
   it("begins no other settlement while one may still be mined: VAULT_SETTLEMENT_UNFINISHED", async () => {
     const { hash } = await keeper.interrupt();
     keeper.stopMining();
     const open = await keeper.settle(options);
     expect(open).to.include({ status: "unconfirmed", hash });
-    expect(keeper.types).to.not.include("resumed");
     expect(await keeper.settle()).to.include({
       ...{ code: "VAULT_SETTLEMENT_UNFINISHED", hash },
     });

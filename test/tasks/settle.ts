@@ -479,9 +479,6 @@ const settlement: Settlement = {
   ...{ cost: null, before: null, after: null, preview: null },
   differences: null,
 };
-const reverted: Settlement = {
-  ...{ ...settlement, status: "reverted", reason: "w\u001bhy" },
-};
 
 describe("the lines during a settlement", () => {
   const [hash, nonce] = ["0x12", 3] as const;
@@ -497,10 +494,6 @@ describe("the lines during a settlement", () => {
     [
       { type: "replacing", kind: "cancellation", hash, nonce },
       "Cancellation: transaction 0x12",
-    ],
-    [
-      { type: "resumed", settlement: reverted },
-      "The interrupted settlement is finished: reverted. w\\u{1b}hy",
     ],
   ] satisfies ReadonlyArray<
     readonly [Exclude<SettlementEvent, { type: "preflight" }>, string]

@@ -224,17 +224,6 @@ describe("vault status", () => {
     expect(status).to.include({ expired: true, canBeSettled: true });
   });
 
-  it("status --all --block tries only the call of instances, too", async () => {
-    const vault = { contracts, instances: { usdc: {} } };
-    const typed = `--all --block 3 --from ${SETTLER}`;
-    const { status, instances } = await documentOf(typed, vault);
-    expect(status).to.include({ canBeSettled: true, code: null });
-    expect(fieldsOf(instances)["usdc"]).to.include({
-      canBeSettled: true,
-      code: null,
-    });
-  });
-
   it("status shows a settlement under way with its age", async () => {
     const { hash } = await keeper.interrupt();
     server.handler = handlerOf(keeper.chain);
