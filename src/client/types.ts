@@ -20,29 +20,24 @@ export type { FailedReading } from "./failed-reading.js";
 export type { VaultContracts } from "./contracts.js";
 export type { VaultReads } from "./reads.js";
 export type { VaultAddresses } from "./vault-client.js";
-export type { ReadOptions, VaultClientOptions } from "./reader.js";
-export type { ScanOptions, ScanProgress } from "./reader.js";
+export type {
+  ReadOptions,
+  ScanOptions,
+  ScanProgress,
+  VaultClientOptions,
+} from "./reader.js";
 export type {
   ErrorArgument,
   ErrorKind,
   GivenValue,
   VaultErrorCode,
 } from "../errors.js";
+export type * from "../protocol/readings.js";
 export type {
-  Address,
-  CalMarginsParameters,
   ContractRole,
   ContractTypeName,
-  Hex,
-  MarginAmounts,
-  OperationArguments,
   OperationName,
-  OperationResult,
   OrderStateName,
-  PoolAmounts,
   PoolName,
   ReadOperationName,
-  StandaloneReadings,
-  VaultOrder,
-  VaultRound,
 } from "../protocol/index.js";

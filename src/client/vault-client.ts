@@ -220,16 +220,14 @@ export class VaultClient extends ReadMethods {
 
   /**
    * Reads orders one by one, all at one block: a range, the orders of `ids`, or,
-   * without `lastId`, every order. Values are unscaled. Memory does not grow with the
-   * range.
+   * without `lastId`, every order. Memory does not grow with the range.
    *
    * An order that cannot be read is `{ orderID, error }`; with `strict: true`, its error is
-   * thrown. For an unknown id the
-   * contract fails, or every value is zero (`isEmptyOrder()`). Without `lastId`,
-   * unknown ids are left out: those that fail as an id far behind the end does. The list
-   * ends at 16 of them in a row, or at 500 ids without an order. If no id is answered, the
-   * first error is thrown. A contract that answers every id with an order is read without
-   * end: pass a `lastId`.
+   * thrown. For an unknown id the contract fails, or every value is zero (`isEmptyOrder()`).
+   * Without `lastId`, unknown ids are left out: those that fail as an id far behind the end
+   * does. The list ends at 16 of them in a row, or at 500 ids without an order. If no id is
+   * answered, the first error is thrown. A contract that answers every id with an order is
+   * read without end: pass a `lastId`.
    *
    * @throws VaultError when iterated: VAULT_REORGED if the chain replaced the block
    * meanwhile; and for an invalid option, a missing contract or a node that does not
