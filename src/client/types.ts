@@ -32,12 +32,21 @@ export type {
   GivenValue,
   VaultErrorCode,
 } from "../errors.js";
-export type * from "../protocol/readings.js";
 export type {
+  Address,
+  CalMarginsParameters,
   ContractRole,
   ContractTypeName,
+  Hex,
+  MarginAmounts,
+  OperationArguments,
   OperationName,
+  OperationResult,
   OrderStateName,
+  PoolAmounts,
   PoolName,
   ReadOperationName,
+  StandaloneReadings,
+  VaultOrder,
+  VaultRound,
 } from "../protocol/index.js";
