@@ -77,21 +77,17 @@ export async function sign<Given extends Unsigned>(
   signer: Signer,
   unsigned: Given,
 ): Promise<Given & Signature> {
-  const raw =
-    signer.sign === undefined
-      ? signer.kind === "remote"
-        ? await signByNode(rpc, unsigned)
-        : undefined
-      : await signer.sign(toEthers(unsigned));
+  let raw: string | undefined;
+  if (signer.sign !== undefined) {
+    raw = await signer.sign(toEthers(unsigned));
+  } else if (signer.kind === "remote") {
+    raw = await signByNode(rpc, unsigned);
+  }
   if (raw === undefined) {
     return unsigned;
   }
   const { hash } = Transaction.from(raw);
-  return {
-    ...unsigned,
-    raw,
-    hash: isHexString(hash, 32) ? hash : undefined,
-  };
+  return { ...unsigned, raw, hash: recordedHash.parse(hash) };
 }
 
 /** @returns Undefined if the node cannot sign without sending. */
@@ -128,16 +124,19 @@ export function toRpcTransaction(
   unsigned: Unsigned,
 ): Readonly<Record<string, string>> {
   const { from, to, data, chainId, nonce, gas, fees } = unsigned;
-  const numbers = Object.entries({ chainId, nonce, gas, ...fees }).map(
-    ([name, value]) => [name, toQuantity(value)] as const,
-  );
-  return {
-    from,
-    ...(to !== undefined && { to }),
-    data,
-    value: "0x0",
-    ...Object.fromEntries(numbers),
-  };
+  const request: Record<string, string> = { from, data, value: "0x0" };
+  if (to !== undefined) {
+    request["to"] = to;
+  }
+  for (const [name, value] of Object.entries({
+    chainId,
+    nonce,
+    gas,
+    ...fees,
+  })) {
+    request[name] = toQuantity(value);
+  }
+  return request;
 }
 
 function toEthers(unsigned: Unsigned): Transaction {
