@@ -181,15 +181,11 @@ interface Limits {
   /** Those, and the signals of the caller, who gets their reason. */
   readonly ends: readonly AbortSignal[];
   readonly onRetry?: (event: RetryEvent) => void;
-  /** Failures of a kind with which a request ends. */
-  readonly most: Readonly<Record<RetryReason, number>>;
+  /** Failures in passing with which a request ends. */
+  readonly retries: number;
 }
 
-const noLimits: Limits = {
-  deadlines: [],
-  ends: [],
-  most: { transient: usualRetries, rateLimited: MOST_RATE_LIMITED },
-};
+const noLimits: Limits = { deadlines: [], ends: [], retries: usualRetries };
 
 /** Sends every request to a node, and retries by the class of the failure. */
 export class RpcClient {
@@ -225,12 +221,9 @@ export class RpcClient {
     });
   }
 
-  /** Creates a client whose requests end with so many failures of a kind. */
-  public withRetries(
-    transient: number,
-    rateLimited = transient === noRetries ? noRetries : MOST_RATE_LIMITED,
-  ): RpcClient {
-    return this.#with({ most: { transient, rateLimited } });
+  /** Creates a client whose requests end with so many failures in passing. */
+  public withRetries(retries: number): RpcClient {
+    return this.#with({ retries });
   }
 
   #with(limits: Partial<Limits>): RpcClient {
@@ -310,8 +303,11 @@ export class RpcClient {
     }
     const { node, limits } = this;
     const begunAt = performance.now();
+    const { retries: transient } = limits;
+    const rateLimited = transient === noRetries ? noRetries : MOST_RATE_LIMITED;
     // Counted apart: a node that limited the rate for long may still fail in passing.
     const failures = { rateLimited: 0, transient: 0 };
+    const most = { rateLimited, transient };
     let attempts = 0;
     let failed: VaultError | undefined;
     const retold = (error: VaultError): VaultError => {
@@ -339,10 +335,7 @@ export class RpcClient {
         return outcome;
       }
       const { error, retryAfterMs } = failure;
-      if (
-        reason === undefined ||
-        (failures[reason] += 1) >= limits.most[reason]
-      ) {
+      if (reason === undefined || (failures[reason] += 1) >= most[reason]) {
         return { ...failure, error: retold(error) };
       }
       failed = error;
