@@ -10,7 +10,6 @@ import {
   readClock,
   requireDevelopmentNode,
 } from "../src/mocks/mock-contracts.js";
-import { callsForFailure } from "../src/mocks/failure.js";
 import type { FailureCondition } from "../src/mocks/types.js";
 import type { MockVaultHandle } from "../src/plugin/hardhat-vault.js";
 import { escapeUntrusted } from "../src/escape.js";
@@ -22,7 +21,7 @@ import {
 } from "./definitions.js";
 import { readEnvelope, writeAction } from "./open-vault.js";
 import type { Options, ValuesOf } from "./options.js";
-import type { CommonValues, Task, TaskValues } from "./definitions.js";
+import type { Task, TaskValues } from "./definitions.js";
 import { notes, present, title } from "./output/blocks.js";
 
 /** The value of the key `mock`, and the same as a line of text. */
@@ -31,18 +30,20 @@ interface Scripted {
   readonly text: string;
 }
 
-/** @param prepare Parses the arguments, without any request. */
+/** @param script Its `now` is the time of the chain's next block, Unix seconds. */
 function scriptingAction<Described extends Options>(
   described: Task<Described>,
-  prepare: (
-    args: ValuesOf<Described> & CommonValues,
-  ) => (mocks: MockVaultHandle, now: number) => Promise<Scripted>,
+  script: (
+    mocks: MockVaultHandle,
+    args: ValuesOf<Described>,
+    now: number,
+  ) => Promise<Scripted>,
 ): NewTaskActionFunction {
   return writeAction(described, async (vault, args) => {
-    const script = prepare(args);
     await requireDevelopmentNode(vault);
     const mocks = await connectMocks(vault);
-    const { json, text } = await script(mocks, Number(await readClock(vault)));
+    const now = Number(await readClock(vault));
+    const { json, text } = await script(mocks, args, now);
     const envelope = await readEnvelope(vault);
     return {
       json: { ...envelope, mock: json },
@@ -51,80 +52,68 @@ function scriptingAction<Described extends Options>(
   });
 }
 
-export const set = scriptingAction(setTask, ({ changes: typed }) => {
-  // Refuses wrong paths and values before any request.
-  parseChanges(typed, 0);
-  return async (mocks, now) => {
-    const { changes, shown } = parseChanges(typed, now);
-    await mocks.set(changes);
-    return { json: { set: changes }, text: shown };
-  };
+export const set = scriptingAction(setTask, async (mocks, args, now) => {
+  const { changes, shown } = parseChanges(args.changes, now);
+  await mocks.set(changes);
+  return { json: { set: changes }, text: shown };
 });
 
-export const nextRound = scriptingAction(nextRoundTask, ({ terms }) => {
-  parseChanges(terms, 0, "round.");
-  return async (mocks, now) => {
+export const nextRound = scriptingAction(
+  nextRoundTask,
+  async (mocks, { terms }, now) => {
     const { changes, shown } = parseChanges(terms, now, "round.");
     await mocks.startNextRound(changes.round);
     return {
       json: { round: await mocks.vault.getLatestRoundInfo() },
       text: `A new round is open${shown === "" ? "" : `: ${shown}`}.`,
     };
-  };
-});
+  },
+);
 
-export const fail = scriptingAction(failTask, ({ reason, ...args }) => {
-  const { target, json, text } = parseTarget(args);
+export const fail = scriptingAction(failTask, async (mocks, args) => {
+  const { reason } = args;
+  const { condition, json, text } = describeCalls(args);
   const data = reason.toLowerCase();
   const isData = /^0x(?:[0-9a-f]{2})*$/u.test(data);
-  return async (mocks) => {
-    await mocks.fail(args.operation, isData ? { data } : reason, target);
-    return {
-      json: { ...json, reason },
-      text: `${text} reverts from now on: ${escapeUntrusted(reason)}`,
-    };
+  await mocks.fail(args.operation, isData ? { data } : reason, condition);
+  return {
+    json: { ...json, reason },
+    text: `${text} reverts from now on: ${escapeUntrusted(reason)}`,
   };
 });
 
-export const succeed = scriptingAction(succeedTask, (args) => {
-  const { target, json, text } = parseTarget(args);
-  return async (mocks) => {
-    await mocks.succeed(args.operation, target);
-    return { json, text: `${text} succeeds again.` };
-  };
+export const succeed = scriptingAction(succeedTask, async (mocks, args) => {
+  const { condition, json, text } = describeCalls(args);
+  await mocks.succeed(args.operation, condition);
+  return { json, text: `${text} succeeds again.` };
 });
 
 /** The calls that `mock fail` and `mock succeed` mean. */
-function parseTarget({
+function describeCalls({
   operation,
   pool,
   orderId: orderID,
   from,
 }: TaskValues<typeof succeedTask>) {
   const args = [pool, orderID].filter((each) => each !== undefined);
-  // they are checked by the call
-  const target = {
+  const condition = {
     from,
     args: args.length === 0 ? undefined : args,
+    // the mocks check the arguments
   } as FailureCondition;
-  // Refuses a condition that no call meets, before any request.
-  callsForFailure({ operation, ...target, reason: null });
   const text = present([
     operation,
     pool !== undefined && `of the ${pool} pool`,
     orderID !== undefined && `of order ${orderID}`,
     from !== undefined && `from ${from}`,
   ]).join(" ");
-  return {
-    target,
-    json: {
-      operation,
-      pool: pool ?? null,
-      orderID: orderID ?? null,
-      from: from ?? null,
-    },
-    text,
+  const json = {
+    operation,
+    pool: pool ?? null,
+    orderID: orderID ?? null,
+    from: from ?? null,
   };
+  return { condition, json, text };
 }
 
 interface Level {

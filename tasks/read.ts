@@ -5,18 +5,17 @@ import {
   locate,
   readAt,
   readInOneCall,
-  readTogether,
+  readHeader,
 } from "../src/client/snapshot.js";
 import { getNextBlock } from "../src/rpc/blocks.js";
-import type { BlockInfo } from "../src/rpc/blocks.js";
 import { maxHeadAge } from "../src/settlement/current-round.js";
 import { vaultError } from "../src/errors.js";
 import { asRecord } from "../src/json.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { operationEntry, set, queriesOf } from "../src/protocol/index.js";
 import type { Field, Query, ReadOperationName } from "../src/protocol/index.js";
-import { hideInOrder, pinVault, readAction } from "./open-vault.js";
-import { labelledValues, notes, title, toned } from "./output/blocks.js";
+import { hideInOrder, readAction } from "./open-vault.js";
+import { labelledValues, title } from "./output/blocks.js";
 import { formatValue } from "./output/format-value.js";
 import { readingsBlock } from "./output/readings.js";
 import { Amount, Time } from "./parsers.js";
@@ -34,11 +33,12 @@ export function createReadAction(
       // Refused before any request, if the scale is not known.
       return value instanceof Amount ? inTokensOf(vault, value) : value;
     });
+    const context = vault.withOptions({ from }).readContext({ blockTag });
     // The clock of the chain is read first only if a time counts from it.
     const header = values.some((value) => value instanceof Time)
-      ? await pinVault(vault, blockTag)
+      ? await readHeader(context)
       : undefined;
-    const time = header?.envelope.block.timestamp ?? 0;
+    const time = header?.block.timestamp ?? 0;
     const given = values.map((value) =>
       value instanceof Time ? value.after(time) : value,
     );
@@ -55,27 +55,30 @@ export function createReadAction(
             path: isVariant ? [key, String(first)] : [key],
           },
         ];
-    const context = vault.withOptions({ from }).readContext({ blockTag });
     const calls = await Promise.all(
       queries.map(
         async (query) =>
           await locate(context, encodeCall(operation, query.args)),
       ),
     );
+    const readPinned = async () => {
+      const { block, pin } = header ?? (await readHeader(context));
+      return { block, ...(await readAt(context, pin, calls)) };
+    };
     // One call is of one block by itself; a block that is named is read by its hash.
-    const found =
-      header !== undefined
-        ? { ...header.envelope, ...(await readAt(context, header.pin, calls)) }
-        : ((context.block === "latest"
-            ? await readInOneCall(context, calls)
-            : undefined) ?? (await readTogether(context, calls)));
-    const { chainId, block } = found;
+    const isAlone = header === undefined && context.block === "latest";
+    const { chainId, block, ...found } =
+      (isAlone ? await readInOneCall(context, calls) : undefined) ??
+      (await readPinned());
     const envelope = { network: vault.networkName, chainId, block };
+    // Where blocks are made on demand, a round ends by the time of the next one.
     const isNow =
-      operation === "getLatestRoundInfo" && context.block === "latest";
-    const { chainTime, note } = isNow
-      ? await clockOf(vault, block)
-      : { chainTime: block.timestamp };
+      operation === "getLatestRoundInfo" &&
+      context.block === "latest" &&
+      maxHeadAge(vault) === undefined;
+    const { timestamp: chainTime } = isNow
+      ? (await getNextBlock(vault.rpc)).next
+      : block;
     const isId = inputs[0]?.unit === "none" && typeof first === "bigint";
     const places: Record<string, unknown> = {};
     const readings = found.values.map((value, index) => {
@@ -100,7 +103,6 @@ export function createReadAction(
           ),
         ),
         readingsBlock(operation, readings, format),
-        notes(note !== undefined && toned("warn", note)),
       ],
     };
   });
@@ -129,22 +131,4 @@ export function toCallArguments(
           inputs.map(({ name }, index) => [name, given[index]]),
         ),
       ];
-}
-
-/** The time that a round's end is counted from, with a note if the newest block is old. */
-async function clockOf(
-  vault: HardhatVault,
-  { timestamp }: BlockInfo,
-): Promise<{ readonly chainTime: number; readonly note?: string }> {
-  // Blocks are made on demand: the newest one's time is not the one that counts.
-  if (maxHeadAge(vault) === undefined) {
-    return { chainTime: (await getNextBlock(vault.rpc)).next.timestamp };
-  }
-  const age = Math.floor(Date.now() / 1_000) - timestamp;
-  return {
-    chainTime: timestamp,
-    ...(age >= 60 && {
-      note: `The newest block is ${age} s old. Times are counted from its time.`,
-    }),
-  };
 }

@@ -27,7 +27,7 @@ export const MOCKS_SOURCE = "deployMocks()";
 export function mockHint(source: string): string | undefined {
   // Only mocks have their addresses in a file.
   return source === MOCKS_SOURCE || source.endsWith(".json")
-    ? `The contract is a mock (${source}): its state refuses the call, or it was scripted to fail, which succeed() ends.`
+    ? `The contract is a mock (${source}): its state refuses the call, or it was scripted to fail, which succeed(), or the task vault mock succeed, ends.`
     : undefined;
 }
 
