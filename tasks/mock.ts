@@ -96,10 +96,10 @@ function describeCalls({
   from,
 }: TaskValues<typeof succeedTask>) {
   const args = [pool, orderID].filter((each) => each !== undefined);
+  // the mocks check the arguments
   const condition = {
     from,
     args: args.length === 0 ? undefined : args,
-    // the mocks check the arguments
   } as FailureCondition;
   const text = present([
     operation,
