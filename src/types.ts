@@ -65,7 +65,7 @@ export type {
 export type {
   HttpEngine,
   SimulateSettleAllOptions,
-} from "./simulation/options.js";
+} from "./simulation/simulate.js";
 export type { SimulationTime } from "./simulation/next-block.js";
 export type {
   BalanceChange,

@@ -10,9 +10,11 @@ import {
 } from "../src/protocol/index.js";
 import { findSender } from "../src/sending/signer.js";
 import { readingFields } from "../src/simulation/watch-list.js";
-import type { SimulateSettleAllOptions } from "../src/simulation/options.js";
 import { simulateSettleAll } from "../src/simulation/simulate.js";
-import type { Simulated } from "../src/simulation/simulate.js";
+import type {
+  SimulateSettleAllOptions,
+  Simulated,
+} from "../src/simulation/simulate.js";
 import { NATIVE, describeTokens } from "../src/simulation/tokens.js";
 import type {
   BalanceChange,

@@ -26,7 +26,7 @@ import { KnownNode, RpcClient } from "../rpc/rpc-client.js";
 import type { ContractRole, DisplaySettings } from "../protocol/index.js";
 import type { SettleAllOptions, Settlement } from "../settlement/types.js";
 import type { ForkConnection, ForkOptions } from "../simulation/fork.js";
-import type { SimulateSettleAllOptions } from "../simulation/options.js";
+import type { SimulateSettleAllOptions } from "../simulation/simulate.js";
 import type { Simulation } from "../simulation/types.js";
 import {
   configuredAddresses,

@@ -25,9 +25,8 @@ import {
 import type { Gas, GasPrice } from "../sending/fees.js";
 import type { Signer } from "../sending/signer.js";
 import type { ChosenNextBlock } from "../simulation/next-block.js";
-import type { SimulationRequest } from "../simulation/options.js";
 import { simulate } from "../simulation/simulate.js";
-import type { Simulated } from "../simulation/simulate.js";
+import type { Simulated, SimulationRequest } from "../simulation/simulate.js";
 import { describeTokens } from "../simulation/tokens.js";
 import type { Simulation } from "../simulation/types.js";
 import { readCurrentRound, requireSomethingToDo } from "./current-round.js";

@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer";
 import { isHexString } from "ethers";
 
 import { checksumAddress } from "../client/inputs.js";
-import { WORD, readSmallWord, readWord } from "../client/words.js";
+import { WORD, hexWord, readSmallWord, readWord } from "../client/words.js";
 import { fallbackTo } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { asRecord } from "../json.js";
@@ -26,10 +26,9 @@ const NATIVE_LOG_ADDRESS = "0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee";
 
 interface Event {
   readonly contract: Address | typeof NATIVE;
-  readonly isTransfer: boolean;
-  /** Number of indexed arguments. */
-  readonly indexed: number;
-  /** Arguments, the indexed ones first, as 0x hex in lower case. */
+  /** Topics in lower case. */
+  readonly topics: readonly string[];
+  /** Words of the data, 0x hex in lower case. */
   readonly words: readonly string[];
 }
 
@@ -48,14 +47,13 @@ function eventsIn(logs: unknown): readonly Event[] | undefined {
     ) {
       return undefined;
     }
-    const [name, ...indexed] = topics.map((topic) => topic.toLowerCase());
-    const inData = data.slice(2).toLowerCase().match(/.{64}/gu) ?? [];
     const isNative = address.toLowerCase() === NATIVE_LOG_ADDRESS;
     return {
       contract: isNative ? NATIVE : toAddress(address),
-      isTransfer: name === TRANSFER_TOPIC,
-      indexed: indexed.length,
-      words: [...indexed, ...inData.map((word) => `0x${word}`)],
+      topics: topics.map((topic) => topic.toLowerCase()),
+      words: (data.slice(2).toLowerCase().match(/.{64}/gu) ?? []).map(
+        (word) => `0x${word}`,
+      ),
     };
   });
   return events.every((event) => event !== undefined) ? events : undefined;
@@ -68,36 +66,33 @@ function eventsIn(logs: unknown): readonly Event[] | undefined {
  * @returns Undefined if the value is no list of logs.
  */
 export function transfersIn(logs: unknown): readonly Transfer[] | undefined {
-  return eventsIn(logs)?.flatMap(({ contract, isTransfer, indexed, words }) => {
-    const [from, to, amount, ...more] = words;
-    return isTransfer &&
-      indexed === 2 &&
+  return eventsIn(logs)?.flatMap(({ contract: token, topics, words }) => {
+    const [name, from, to] = topics;
+    const [amount] = words;
+    return name === TRANSFER_TOPIC &&
+      topics.length === 3 &&
+      words.length === 1 &&
       from !== undefined &&
       to !== undefined &&
-      amount !== undefined &&
-      more.length === 0
-      ? [
-          {
-            token: contract,
-            from: toAddress(from),
-            to: toAddress(to),
-            amount: BigInt(amount),
-          },
-        ]
+      amount !== undefined
+      ? {
+          token,
+          from: toAddress(from),
+          to: toAddress(to),
+          amount: BigInt(amount),
+        }
       : [];
   });
 }
-
-const wordOf = (account: Address): string =>
-  `0x${account.slice(2).toLowerCase().padStart(64, "0")}`;
 
 /** Finds the contracts with an event that names an account: it may have got a token. */
 export function contractsNaming(
   account: Address,
   logs: unknown,
 ): readonly Address[] {
-  const found = (eventsIn(logs) ?? []).flatMap(({ contract, words }) =>
-    contract !== NATIVE && words.includes(wordOf(account)) ? contract : [],
+  const own = `0x${hexWord(account)}`;
+  const found = (eventsIn(logs) ?? []).flatMap(({ contract, topics, words }) =>
+    contract !== NATIVE && [...topics, ...words].includes(own) ? contract : [],
   );
   return [...new Set(found)];
 }
@@ -164,13 +159,11 @@ export async function describeTokens(
   const { rpc } = vault;
   const { from } = vault.readContext({});
   const ask = async (to: string, data: string): Promise<Buffer> => {
-    const call = { from, to, data };
-    const answer = await callContract(rpc, call, block).catch(
+    const answer = await callContract(rpc, { from, to, data }, block).catch(
       fallbackTo(
         undefined,
-        (error) =>
-          error.code === "VAULT_RPC_ERROR" ||
-          error.code === "VAULT_RPC_INVALID_RESPONSE",
+        ({ code }) =>
+          code === "VAULT_RPC_ERROR" || code === "VAULT_RPC_INVALID_RESPONSE",
       ),
     );
     return answer !== undefined && "data" in answer
@@ -178,27 +171,25 @@ export async function describeTokens(
       : Buffer.alloc(0);
   };
   const describe = async (address: string) => {
-    const [symbol, decimals] = await Promise.all([
+    const [text, number] = await Promise.all([
       ask(address, "0x95d89b41"),
       ask(address, "0x313ce567"),
     ]);
-    const number = decimals.length === WORD ? readWord(decimals, 0) : undefined;
-    const isNumber = number !== undefined && number <= MOST_DECIMALS;
-    const shown = rpc.redactor.hide(textIn(symbol)).slice(0, LONGEST_SYMBOL);
+    const symbol = rpc.redactor.hide(textIn(text)).slice(0, LONGEST_SYMBOL);
+    const decimals = number.length === WORD ? readWord(number, 0) : undefined;
+    const isKnown = decimals !== undefined && decimals <= MOST_DECIMALS;
     const found = {
-      symbol: shown === "" ? null : shown,
-      decimals: isNumber ? Number(number) : null,
+      symbol: symbol === "" ? null : symbol,
+      decimals: isKnown ? Number(decimals) : null,
     };
     return [address, found] as const;
   };
-  const addresses = new Set(tokens.filter((address) => address !== NATIVE));
-  return addresses.size === 0
+  const addresses = [...new Set(tokens)].filter((one) => one !== NATIVE);
+  const describeAll = async () =>
+    new Map(await Promise.all(addresses.map(describe)));
+  return addresses.length === 0
     ? new Map()
-    : await readOnBranch(
-        rpc,
-        block,
-        async () => new Map(await Promise.all([...addresses].map(describe))),
-      );
+    : await readOnBranch(rpc, block, describeAll);
 }
 
 /** Some old tokens return bytes32 instead of a string. */

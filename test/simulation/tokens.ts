@@ -160,51 +160,34 @@ describe("transfers in logs and traces", () => {
   });
 });
 
-describe("events of tokens that name a guard", () => {
+describe("events that name a guard", () => {
   const guard = checksumAddress(`0x${"1".repeat(40)}`);
   const vault = `0x${"2".repeat(40)}`;
   const token = getAddress(`0x${"3".repeat(40)}`);
-  const wordOf = (value: string): string => value.slice(2).padStart(64, "0");
-  const transfer = id("Transfer(address,address,uint256)");
-  const log = (indexed: number, from: string, to: string, value: string) => {
-    const words = [from, to, value].map(wordOf);
+  const log = (indexed: number, ...named: readonly string[]) => {
+    const words = named.map((value) => value.slice(2).padStart(64, "0"));
     const topics = words.slice(0, indexed).map((one) => `0x${one}`);
     const data = `0x${words.slice(indexed).join("")}`;
-    return { address: token, topics: [transfer, ...topics], data };
+    return { address: token, topics: [id("Sent()"), ...topics], data };
   };
 
-  for (const [title, logs, isNamed] of [
-    ["gets a token", [log(2, vault, guard, "0x5")], true],
-    [
-      "gets it by an event without indexed arguments",
-      [log(0, vault, guard, "0x5")],
-      true,
-    ],
-    [
-      "is named by an event with one indexed argument",
-      [log(1, vault, guard, "0x5")],
-      true,
-    ],
-    ["is not named", [log(2, vault, vault, "0x5")], false],
-  ] as const) {
-    it(`contractsNaming() ${isNamed ? "has" : "lacks"} the token of a guard that ${title}`, () => {
-      expect(contractsNaming(guard, logs)).to.deep.equal(
-        isNamed ? [token] : [],
-      );
+  for (const indexed of [0, 1, 2, 3]) {
+    it(`contractsNaming() finds an event with ${indexed} indexed arguments, once`, () => {
+      const logs = [log(indexed, vault, guard, "0x5"), log(0, guard)];
+      expect(contractsNaming(guard, logs)).to.deep.equal([token]);
     });
   }
 
-  it("contractsNaming() finds any event, in any case of its hex, and none of native currency or another form", () => {
-    const other = {
-      ...log(2, vault, guard, "0x5"),
-      topics: [id("Sent()"), `0x${wordOf(guard)}`],
-    };
-    expect(contractsNaming(guard, [other, other])).to.deep.equal([token]);
-    const native = {
-      ...log(2, vault, guard, "0x5"),
-      address: `0x${"E".repeat(40)}`,
-    };
-    for (const logs of [undefined, "0x", [native], [{}], [null]]) {
+  it("contractsNaming() finds none of another account, of native currency, or of another form", () => {
+    const native = { ...log(2, guard), address: `0x${"E".repeat(40)}` };
+    for (const logs of [
+      [log(2, vault, vault, "0x5")],
+      [native],
+      undefined,
+      "0x",
+      [{}],
+      [null],
+    ]) {
       expect(contractsNaming(guard, logs)).to.deep.equal([]);
     }
   });
