@@ -16,10 +16,9 @@ import { explainRefusal } from "../guard/outcome.js";
 import type { VaultHost } from "../host.js";
 import { hasCode } from "../rpc/accounts.js";
 import type { Block } from "../rpc/blocks.js";
-import { tryCall } from "../rpc/calls.js";
 import { estimateGas } from "../sending/fees.js";
 import { chooseNextBlock } from "../simulation/next-block.js";
-import { lossInGuard, trySimulation } from "./propose.js";
+import { findRefusal, lossInGuard, trySimulation } from "./propose.js";
 import { requireChain } from "./current-round.js";
 
 /** Transaction of a settlement for another wallet to send. */
@@ -61,14 +60,15 @@ export async function buildSettlement(
   const { rpc, networkName } = vault;
   const next = await chooseNextBlock(vault);
   const { base: header } = next;
+  const { number, gasLimit } = header;
   const contract = await vault.addressOf("vault", "settleAll");
   const chainId = await vault.chainId();
   requireChain(vault, chainId);
   if (!(await hasCode(rpc, contract.address))) {
     throw noCode("vault", contract, networkName);
   }
-  const guard = await findGuard(vault, header);
-  if (guard === undefined && mustHaveEnded) {
+  const found = await findGuard(vault, header);
+  if (found === undefined && mustHaveEnded) {
     throw invalidArgument(
       "--if-expired",
       `the plain call of settleAll demands nothing, and network ${networkName} has no guard, whose call would revert before the round's end`,
@@ -76,29 +76,31 @@ export async function buildSettlement(
     );
   }
   // Another sender than the guard's own would hide what is forwarded.
-  const sender = from ?? guard?.settler ?? ZeroAddress;
+  const sender = from ?? found?.settler ?? ZeroAddress;
   const terms = { tokens, mustHaveEnded };
   const route = await findRoute(vault, sender, header, terms);
-  if (route.guard !== undefined) {
+  const { guard } = route;
+  if (guard !== undefined) {
     // What it forwards is seen of a settlement that the guard accepts.
-    const accepted = { ...route.guard, mustHaveEnded: false };
-    const simulated = await trySimulation(vault, sender, next, {
-      route: { ...route, guard: accepted },
-    });
-    const areNamed = tokens !== undefined;
-    const loss = lossInGuard(vault, route, simulated, areNamed);
+    const accepted = { ...route, guard: { ...guard, mustHaveEnded: false } };
+    const attempt = { route: accepted };
+    const simulated = await trySimulation(vault, sender, next, attempt);
+    const loss = lossInGuard(vault, route, simulated, tokens !== undefined);
     if (loss !== undefined) {
       throw loss;
     }
   }
   const call = settlementCall(route);
-  const reverted = await tryCall(rpc, call, header.number, header.gasLimit);
-  const tried =
-    reverted !== undefined
-      ? { reverted }
-      : from === undefined
-        ? { gas: null }
-        : await estimateGas(rpc, call, header.number);
+  let refusal = await findRefusal(vault, route, undefined, gasLimit, number);
+  let estimatedGas: bigint | null = null;
+  if (refusal === undefined && from !== undefined) {
+    const estimate = await estimateGas(rpc, call, number);
+    if ("reverted" in estimate) {
+      refusal = await explainRefusal(vault, estimate.reverted, route);
+    } else {
+      estimatedGas = estimate.gas;
+    }
+  }
   return {
     chainId,
     header,
@@ -106,15 +108,12 @@ export async function buildSettlement(
     data: call.data,
     sender,
     isContract: from !== undefined && (await isCalledOnly(rpc, from)),
-    estimatedGas: "gas" in tried ? tried.gas : null,
-    refusal:
-      "reverted" in tried
-        ? (await explainRefusal(vault, tried.reverted, route)).reason
-        : null,
+    estimatedGas,
+    refusal: refusal?.reason ?? null,
     settles:
-      route.guard === undefined
+      guard === undefined
         ? "the round that is current when it is executed"
-        : `${describeKey(route.guard.round)}, and no other, through the guard ${call.to}`,
+        : `${describeKey(guard.round)}, and no other, through the guard ${call.to}`,
   };
 }
 

@@ -19,7 +19,12 @@ import type { VaultHost } from "../host.js";
 import type { Address, VaultRound } from "../protocol/index.js";
 import { describeRound, isSameRound } from "../protocol/round.js";
 import { getBalance } from "../rpc/accounts.js";
-import { getBlock, readOnBranch, requireSameBranch } from "../rpc/blocks.js";
+import {
+  getBlock,
+  isReorganised,
+  readOnBranch,
+  requireSameBranch,
+} from "../rpc/blocks.js";
 import type { BlockId, BlockInfo } from "../rpc/blocks.js";
 import { callContract, tryCall } from "../rpc/calls.js";
 import { getReceipt } from "../rpc/transactions.js";
@@ -182,7 +187,7 @@ async function readAround(
       await vault
         .pinnedTo(parent)
         .getLatestRoundInfo({ blockTag: parent.number })
-        .catch(fallbackTo(undefined)),
+        .catch(fallbackTo(undefined, (error) => !isReorganised(error))),
     ]);
     const { round } = readings;
     if (!isFailedReading(round)) {

@@ -23,7 +23,6 @@ import { describeTime } from "../protocol/index.js";
 import type { Hex, VaultRound } from "../protocol/index.js";
 import { getBlock } from "../rpc/blocks.js";
 import type { BlockId, BlockInfo } from "../rpc/blocks.js";
-import { limitFees, resolveFees } from "../sending/fees.js";
 import { Journal } from "../sending/journal.js";
 import { findFreeNonce, findSender } from "../sending/signer.js";
 import { newestOf } from "../sending/transaction.js";
@@ -31,14 +30,7 @@ import { chooseNextBlock } from "../simulation/next-block.js";
 import type { ChosenNextBlock } from "../simulation/next-block.js";
 import { requireFreshHead } from "./current-round.js";
 import { parseFeeLimits } from "./options.js";
-import {
-  findGas,
-  findRefusal,
-  lossInGuard,
-  requireFunds,
-  trySimulation,
-  wouldNotSettle,
-} from "./propose.js";
+import { trySettlement, wouldNotSettle } from "./propose.js";
 
 /** A settlement of this project whose outcome is not known yet. */
 export interface UnfinishedSettlement {
@@ -249,36 +241,30 @@ async function trySettling(
   { block, at }: VaultAt,
   round: VaultRound | undefined,
 ): Promise<Refusal | undefined> {
-  const { rpc, networkName, connection } = vault;
-  const { networkConfig } = connection;
+  const { rpc, connection } = vault;
   const from = parseAddress(address, "from");
   const route = await findRoute(vault, from, at, { round });
   const next = await nextBlockAt(vault, at);
-  if (networkConfig.type !== "http") {
-    return await findRefusal(vault, route, undefined, at, next.gasLimit);
+  const rules = {
+    limits: parseFeeLimits(vault),
+    tokens: namedTokens(vault),
+    engine: "simulateV1",
+    at,
+  } as const;
+  const tried = await trySettlement(vault, route, next, rules);
+  const { simulated, found, problem } = tried;
+  if ("refusal" in found) {
+    return found.refusal;
   }
-  const offered = await resolveFees(rpc, networkConfig, next);
-  const attempt = { route, price: offered, engine: "simulateV1" } as const;
-  const simulated = await trySimulation(vault, from, next, attempt);
-  const { gasLimit } = next;
-  const refusal = await findRefusal(vault, route, simulated, at, gasLimit);
-  if (refusal !== undefined) {
-    return refusal;
+  if (simulated?.simulation.status === "not-settled") {
+    throw await wouldNotSettle(vault);
   }
-  const price = limitFees(networkName, offered, parseFeeLimits(vault));
-  if (simulated !== undefined) {
-    const areNamed = namedTokens(vault) !== undefined;
-    const loss = lossInGuard(vault, route, simulated, areNamed);
-    if (loss !== undefined || simulated.simulation.status === "not-settled") {
-      throw loss ?? (await wouldNotSettle(vault));
-    }
-    const found = await findGas(vault, route, next, simulated);
-    if (isKnown && "gas" in found) {
-      const cost = found.gas * price.highest;
-      requireFunds(vault, from, simulated.balance, cost);
-    }
+  // Nothing is known of the funds of an account that is not.
+  const isFunds = problem?.code === "VAULT_INSUFFICIENT_FUNDS";
+  if (problem !== undefined && (isKnown || !isFunds)) {
+    throw problem;
   }
-  if (isKnown) {
+  if (isKnown && connection.networkConfig.type === "http") {
     await findFreeNonce(rpc, { address: from, kind: "remote" }, block.number);
   }
   return undefined;

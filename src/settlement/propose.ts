@@ -72,26 +72,17 @@ export async function propose(
 ): Promise<Proposal> {
   const since = Date.now();
   const { signer, route, now } = basis;
-  const { address: from } = signer;
-  const { rpc, networkName, connection } = vault;
   const { chainId, contract, round, next } = now;
-  const price = await resolveFees(rpc, connection.networkConfig, next);
-  const attempt = { route, price };
-  const simulated = await trySimulation(vault, from, next, attempt);
+  const { address: from, kind: signing } = signer;
+  const tried = await trySettlement(vault, route, next, { limits, tokens });
+  const { simulated, balance, found, problem } = tried;
+  const isRefused = "refusal" in found;
+  const verdict = isRefused
+    ? stoppedBy(found.refusal)
+    : problem === undefined
+      ? found
+      : refusedBy(problem);
   const preview = simulated?.simulation ?? null;
-  if (preview?.status === "nothing-to-do") {
-    throw new Stop(nothingToDo(SETTLED_MEANWHILE));
-  }
-  const found = await findGas(vault, route, next, simulated, price.current);
-  let terms: Terms | undefined;
-  let verdict: Stopped | Terms;
-  if ("refusal" in found) {
-    verdict = stoppedBy(found.refusal);
-  } else {
-    terms = { ...found, price: limitFees(networkName, price, limits) };
-    const loss = lossInGuard(vault, route, simulated, tokens !== undefined);
-    verdict = loss === undefined ? terms : refusedBy(loss);
-  }
   const transfers = preview?.transfers ?? [];
   const moved = transfers.map(({ token }) => token);
   const preflight: SettlementPreflight = {
@@ -100,14 +91,14 @@ export async function propose(
     round,
     contract,
     from,
-    signing: signer.kind,
-    balance: simulated?.balance ?? (await getBalance(rpc, from)),
+    signing,
+    balance,
     guard: route.guard?.address ?? null,
-    gas: terms?.gas ?? null,
-    cost: terms === undefined ? null : terms.gas * terms.price.current,
-    maxCost: terms === undefined ? null : terms.gas * terms.price.highest,
-    outcome: terms === undefined ? "reverts" : "succeeds",
-    reason: "refusal" in found ? found.refusal.reason : null,
+    gas: isRefused ? null : found.gas,
+    cost: isRefused ? null : found.gas * found.price.current,
+    maxCost: isRefused ? null : found.gas * found.price.highest,
+    outcome: isRefused ? "reverts" : "succeeds",
+    reason: isRefused ? found.refusal.reason : null,
     preview,
     tokens: await describeTokens(vault, moved, next.base),
   };
@@ -195,15 +186,12 @@ async function ask(
   const { preflight } = proposal;
   emit({ type: "preflight", preflight });
   const terms = termsOf(proposal);
-  const { from, balance, preview } = preflight;
-  const { gas, price } = terms;
-  requireFunds(vault, from, balance, gas * price.highest);
   if (confirm === undefined) {
     // Only a person may agree to these. Without a preview, the plain call decides.
-    if (preview?.status === "not-settled" && partial !== true) {
+    if (preflight.preview?.status === "not-settled" && partial !== true) {
       throw await wouldNotSettle(vault);
     }
-    await requireFeeLimit(vault, price, limits);
+    await requireFeeLimit(vault, terms.price, limits);
     return terms;
   }
   // JavaScript may return another type: only true confirms.
@@ -247,6 +235,58 @@ function termsWithin(
   };
 }
 
+/** What a settlement in the next block would do. */
+interface Tried {
+  /** Undefined if no engine works on the node. */
+  readonly simulated: Simulated | undefined;
+  /** Of the account, in wei. */
+  readonly balance: bigint;
+  /** The terms to sign, or why the contracts refuse it. */
+  readonly found: Terms | { readonly refusal: Refusal };
+  /** Why it is not to be sent, though the contracts accept it. */
+  readonly problem?: VaultError | undefined;
+}
+
+/** By which limits, tokens of a guard and engine a settlement is tried, and where if by none. */
+interface Rules extends Pick<ParsedOptions, "limits" | "tokens"> {
+  readonly engine?: SimulationRequest["engine"];
+  readonly at?: BlockId;
+}
+
+/**
+ * Tries a settlement in the next block, by an engine or else by a call. Sends nothing.
+ *
+ * @throws VaultError VAULT_FEE_ABOVE_LIMIT, VAULT_GAS_LIMIT_TOO_LOW
+ */
+export async function trySettlement(
+  vault: VaultHost,
+  route: SettlementRoute,
+  next: ChosenNextBlock,
+  { limits, tokens, engine, at }: Rules,
+): Promise<Tried> {
+  const { rpc, networkName: network, connection } = vault;
+  const { from } = route;
+  const offered = await resolveFees(rpc, connection.networkConfig, next);
+  const attempt = { route, price: offered, engine };
+  const simulated = await trySimulation(vault, from, next, attempt);
+  const balance = simulated?.balance ?? (await getBalance(rpc, from));
+  const { current } = offered;
+  const found = await findGas(vault, route, next, simulated, current, at);
+  if ("refusal" in found) {
+    return { simulated, balance, found };
+  }
+  const price = limitFees(network, offered, limits);
+  const cost = found.gas * price.highest;
+  // Another engine may show what stays in the guard, if this one cannot.
+  const areNamed = tokens !== undefined || engine !== undefined;
+  let problem = lossInGuard(vault, route, simulated, areNamed);
+  if (problem === undefined && balance < cost) {
+    const details = { from, network, balance, cost };
+    problem = vaultError("VAULT_INSUFFICIENT_FUNDS", details);
+  }
+  return { simulated, balance, found: { ...found, price }, problem };
+}
+
 /** @returns Undefined if no engine works on the node. */
 export async function trySimulation(
   vault: VaultHost,
@@ -267,18 +307,24 @@ export async function trySimulation(
   );
 }
 
-/** @returns Why the contracts refuse the settlement; undefined if they accept it. */
+/**
+ * @returns Why the contracts refuse the settlement; undefined if they accept it.
+ * @param simulated If undefined, the settlement is called with this gas, at this block.
+ */
 export async function findRefusal(
   vault: VaultHost,
   route: SettlementRoute,
   simulated: Simulated | undefined,
-  /** The block and the gas of a plain call, if there is no simulation. */
-  at: BlockId,
   gas: bigint,
+  at: BlockId = "latest",
 ): Promise<Refusal | undefined> {
   if (simulated !== undefined) {
     const { status, code, reason } = simulated.simulation;
-    return status === "reverted" ? { code, reason: reason ?? "" } : undefined;
+    return status === "reverted"
+      ? { code, reason: reason ?? "" }
+      : status === "nothing-to-do"
+        ? { code: null, reason: SETTLED_MEANWHILE }
+        : undefined;
   }
   const reverted = await tryCall(vault.rpc, settlementCall(route), at, gas);
   return reverted === undefined
@@ -298,12 +344,13 @@ export async function findGas(
   next: ChosenNextBlock,
   simulated: Simulated | undefined,
   gasPrice?: bigint,
+  at?: BlockId,
 ): Promise<Gas | { readonly refusal: Refusal }> {
   const { rpc, connection, networkName: network } = vault;
   const { networkConfig } = connection;
   const limit =
     networkConfig.gas === "auto" ? next.gasLimit : networkConfig.gas;
-  const refusal = await findRefusal(vault, route, simulated, "latest", limit);
+  const refusal = await findRefusal(vault, route, simulated, limit, at);
   if (refusal !== undefined) {
     return { refusal };
   }
@@ -371,17 +418,4 @@ export async function wouldNotSettle(vault: VaultHost): Promise<VaultError> {
     contract: contract.source,
     factory: factory.source,
   });
-}
-
-/** @throws VaultError VAULT_INSUFFICIENT_FUNDS */
-export function requireFunds(
-  { networkName: network }: VaultHost,
-  from: string,
-  balance: bigint,
-  cost: bigint,
-): void {
-  if (balance < cost) {
-    const details = { from, network, balance, cost };
-    throw vaultError("VAULT_INSUFFICIENT_FUNDS", details);
-  }
 }

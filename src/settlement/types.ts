@@ -136,8 +136,8 @@ export const settleAllOptions = {
   /** Milliseconds between two checks. Default: 1,000; in process 50. */
   pollingInterval: option<number>(),
   /**
-   * Settles only a round that has ended by the time of the chain's next block. Default:
-   * false.
+   * Settles only a round that has ended by the time of the newest block; where blocks are
+   * made on demand, by that of the next one. Default: false.
    */
   ifExpired: option<boolean>(),
   /**
