@@ -45,8 +45,7 @@ type MockDeployment = z.infer<typeof deploymentSchema>;
  * is the same and still has their code.
  */
 export class DeploymentAddresses {
-  #found: MockDeployment | undefined;
-  #loading: Promise<MockDeployment | string> | undefined;
+  #found: Promise<MockDeployment | string> | undefined;
 
   constructor(
     private readonly rpc: RpcClient,
@@ -93,20 +92,22 @@ export class DeploymentAddresses {
         throw this.#invalid(file, problem, error);
       },
     );
-    this.#found = deployment;
+    this.#found = Promise.resolve(deployment);
     return file;
   }
 
   /** @returns The mocks, or a hint: why there are none, and what to do. */
   async #find(): Promise<MockDeployment | string> {
-    // A hint is looked up again: mocks may be deployed, or the node restarted.
-    if (this.#found !== undefined) {
-      return this.#found;
-    }
-    this.#loading ??= this.#load().finally(() => {
-      this.#loading = undefined;
+    this.#found ??= this.#load();
+    const found = await this.#found.catch((error: unknown) => {
+      this.#found = undefined;
+      throw error;
     });
-    return await this.#loading;
+    if (typeof found === "string") {
+      // Mocks may be deployed, or the node restarted.
+      this.#found = undefined;
+    }
+    return found;
   }
 
   async #load(): Promise<MockDeployment | string> {
@@ -124,29 +125,24 @@ export class DeploymentAddresses {
     const chainId = await getChainId(rpc);
     const genesisHash = await getGenesisHash(rpc);
     const file = this.#fileOf({ chainId, genesisHash });
-    const deployment = await readProjectFile(
+    const found = await readProjectFile(
       projectRoot,
       file,
       deploymentSchema,
       (problem, cause) => this.#invalid(file, problem, cause),
     );
-    if (
-      deployment?.chainId !== chainId ||
-      deployment.genesisHash !== genesisHash ||
-      genesisHash === UNKNOWN_GENESIS
-    ) {
+    // Several chains may have a file of this name, or no first block.
+    const isSameChain =
+      found?.chainId === chainId && found.genesisHash === genesisHash;
+    if (!isSameChain || genesisHash === UNKNOWN_GENESIS) {
       return none;
     }
-    const haveCode = await Promise.all(
-      Object.values(deployment.contracts).map(
-        async (address) => await hasCode(rpc, address),
-      ),
-    );
-    if (haveCode.includes(false)) {
-      return `The mocks of ${file} are not on the chain any more: run ${this.#command} again.`;
+    for (const address of Object.values(found.contracts)) {
+      if (!(await hasCode(rpc, address))) {
+        return `The mocks of ${file} are not on the chain any more: run ${this.#command} again.`;
+      }
     }
-    this.#found = deployment;
-    return deployment;
+    return found;
   }
 
   #invalid(file: string, problem: string, cause: unknown): Error {

@@ -65,10 +65,6 @@ interface ForkParts {
 
 const IN_PROCESS_CHUNK = 50;
 
-// Each simulation needs both: to find a loaded module again takes as long as a reading.
-let simulating: Promise<typeof import("../simulation/simulate.js")> | undefined;
-let signing: Promise<typeof import("../sending/signer.js")> | undefined;
-
 /**
  * `connection.vault`: a {@link VaultClient} with the addresses of the Hardhat
  * configuration that can also settle, simulate a settlement and deploy mocks.
@@ -246,8 +242,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
   public async simulateSettleAll(
     options: SimulateSettleAllOptions = {},
   ): Promise<Simulation> {
-    simulating ??= import("../simulation/simulate.js");
-    const { simulateSettleAll } = await simulating;
+    const { simulateSettleAll } = await import("../simulation/simulate.js");
     return (await simulateSettleAll(this, options)).simulation;
   }
 
@@ -383,8 +378,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
 
   /** @internal */
   public async defaultSender(): Promise<string> {
-    signing ??= import("../sending/signer.js");
-    const { findSender } = await signing;
+    const { findSender } = await import("../sending/signer.js");
     return await findSender(this.rpc, this.connection.networkConfig);
   }
 
