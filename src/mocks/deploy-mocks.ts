@@ -43,7 +43,7 @@ import {
   checkChanges,
   completeOverrides,
 } from "./state.js";
-import type { WholeChanges } from "./state.js";
+import type { StateChanges } from "./state.js";
 import type { MockOverrides, MockState } from "./types.js";
 import { requireOneOf } from "./values.js";
 
@@ -175,7 +175,7 @@ async function load(
   vault: VaultClient,
   addresses: MockAddresses,
   state: MockState,
-  { settlement: { settledPrice, settledAmount } = {} }: WholeChanges,
+  { settlement: { settledPrice, settledAmount } = {} }: StateChanges,
   roles: readonly ContractRole[] = contractRoleNames,
 ): Promise<void> {
   const isOfScenario =

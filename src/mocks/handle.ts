@@ -9,6 +9,8 @@ import type {
 } from "../bindings/index.js";
 import { withAddress } from "../client/inputs.js";
 import { checkOptions } from "../client/options.js";
+import { isEmptyOrder } from "../client/order-reader.js";
+import type { Order } from "../client/order-reader.js";
 import type { VaultClient } from "../client/vault-client.js";
 import { fallbackTo } from "../errors.js";
 import type { VaultError } from "../errors.js";
@@ -34,7 +36,7 @@ import {
   completeChanges,
   nextRoundSchema,
 } from "./state.js";
-import type { MockChanges, NextRound } from "./types.js";
+import type { MockOverrides, NextRound } from "./types.js";
 import { parse } from "./values.js";
 
 export interface MockContracts {
@@ -106,7 +108,7 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
    * // 5n
    * ```
    */
-  public async set(changes: MockChanges): Promise<void> {
+  public async set(changes: MockOverrides): Promise<void> {
     const checked = checkChanges(changes);
     await this.#script(async () =>
       callsFor(
@@ -238,10 +240,13 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
 
   /** Reads what the mocks return now; undefined if there is no such order, or no margins. */
   async #read({ operation, args }: Query): Promise<unknown> {
-    return await this.vault
+    const value = await this.vault
       // the arguments of a query are what its operation takes
       .read(operation, args as never)
       .catch(fallbackTo(undefined, isUnknown));
+    const isOrder = operation === "getOrderInfo" && value !== undefined;
+    // it is the result of that operation; zeros are no order
+    return isOrder && isEmptyOrder(value as Order) ? undefined : value;
   }
 
   /** Makes the calls of a plan, once earlier ones are done. */

@@ -8,7 +8,6 @@ export { capture } from "./capture.js";
 export type { Capture, CapturedFixture, CaptureOptions } from "./capture.js";
 export { connectMocks, deployMocks } from "./deploy-mocks.js";
 export type { DeployMocksOptions, MockAtOptions } from "./deploy-mocks.js";
-export { generatedOrder } from "./state.js";
 export type {
   MockContracts,
   MockVaultHandle,

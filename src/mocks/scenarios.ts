@@ -37,33 +37,27 @@ export const someOrder: Readonly<VaultOrder> = {
   state: OrderState.open,
 };
 
-const orders: MockState["orders"] = new Map([
-  [1n, someOrder],
-  [
-    2n,
-    {
-      ...someOrder,
-      exType: "ETH-USDT",
-      holder: "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC",
-      number: 15n * ONE,
-      openPrice: 3_200n * ONE,
-      marginAmount: 4_800n * ONE,
-      marginFee: 48n * ONE,
-      startTime: 1_700_003_600n,
-      contractType: ContractType.put,
-    },
-  ],
-  [
-    3n,
-    {
-      ...someOrder,
-      openPrice: 61_500n * ONE,
-      startTime: 1_699_900_000n,
-      closePrice: 63_250n * ONE,
-      state: OrderState.closed,
-    },
-  ],
-]);
+const orders: MockState["orders"] = {
+  1: someOrder,
+  2: {
+    ...someOrder,
+    exType: "ETH-USDT",
+    holder: "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC",
+    number: 15n * ONE,
+    openPrice: 3_200n * ONE,
+    marginAmount: 4_800n * ONE,
+    marginFee: 48n * ONE,
+    startTime: 1_700_003_600n,
+    contractType: ContractType.put,
+  },
+  3: {
+    ...someOrder,
+    openPrice: 61_500n * ONE,
+    startTime: 1_699_900_000n,
+    closePrice: 63_250n * ONE,
+    state: OrderState.closed,
+  },
+};
 
 /** Never below zero: a test may start its chain at any time. */
 function before(chainTime: bigint, seconds: bigint): bigint {
@@ -143,20 +137,18 @@ const expiredRound = changed(openRound, ({ round }, chainTime) => ({
   },
 }));
 
+const deployedOrder = { ...someOrder, exType: "BTCDAI" };
+const closedOrder = { ...deployedOrder, closePrice: 63_250n * ONE };
+
 /** Order ids from 0, with a removed one, in every state of the deployed contracts. */
-const deployedOrders: MockState["orders"] = new Map(
-  [0, 1, OrderState.closed, undefined, 3, 4].map((state, id) => [
-    BigInt(id),
-    state === undefined
-      ? null
-      : {
-          ...someOrder,
-          exType: "BTCDAI",
-          closePrice: state >= OrderState.closed ? 63_250n * ONE : 0n,
-          state,
-        },
-  ]),
-);
+const deployedOrders: MockState["orders"] = {
+  0: { ...deployedOrder, state: 0 },
+  1: { ...deployedOrder, state: 1 },
+  2: { ...closedOrder, state: 2 },
+  3: null,
+  4: { ...closedOrder, state: 3 },
+  5: { ...closedOrder, state: 4 },
+};
 
 /**
  * As the protocol's public versions behave: an ended round whose price is set and one order
@@ -198,7 +190,7 @@ export const scenarios = {
   "empty-vault": changed(openRound, ({ round, settlement }) => ({
     round: { ...round, filledVolume: 0n },
     settlement: { ...settlement, settledAmount: 0n },
-    orders: new Map(),
+    orders: {},
     marginBalance: { baseMarginAmount: 0n, xMarginAmount: 0n },
     volume: 0n,
   })),
@@ -207,7 +199,7 @@ export const scenarios = {
     return { pools: { public: empty, private: empty } };
   }),
   "many-orders": changed(openRound, ({ settlement }) => ({
-    orders: new Map(),
+    orders: {},
     generatedOrders: { firstId: 1n, lastId: 1_000n },
     settlement: { ...settlement, settledAmount: 1_000n },
   })),

@@ -1,15 +1,12 @@
 import { capitalize } from "@nomicfoundation/hardhat-utils/string";
-import { ZeroAddress, id as hashText, toBeHex } from "ethers";
+import { ZeroAddress, id as hashText } from "ethers";
 import { z } from "zod";
 
-import { checksumAddress, parseEnum, parseUint256 } from "../client/inputs.js";
-import { isEmptyOrder } from "../client/order-reader.js";
+import { parseEnum, parseUint256 } from "../client/inputs.js";
 import { assertInvariant, invalidArgument } from "../errors.js";
 import type { Schema } from "../files/recorded-values.js";
 import { asRecord } from "../json.js";
 import {
-  ContractType,
-  OrderState,
   get,
   operationEntry,
   operations,
@@ -56,7 +53,7 @@ const answers: readonly Query[] = [...standaloneQueries, margins];
 /** In the order of `UnknownOrders` in MockTrading.sol. */
 const unknownAnswers: readonly UnknownOrders[] = ["zeros", "revert", "invalid"];
 
-const { getLatestRoundInfo, getOrderInfo, calMargins } = operations;
+const { getLatestRoundInfo, calMargins } = operations;
 const terms = valuesOf(calMargins.inputs);
 const amounts = valuesOf(calMargins.outputs);
 const uint256 = valueOf({ type: "uint256", unit: "none" });
@@ -131,11 +128,6 @@ export type StateChanges = Omit<MockOverrides, "orders" | "generatedOrders"> & {
   readonly orders?: Readonly<Record<string, Partial<VaultOrder> | null>>;
 };
 
-/** Changes whose answers and orders have all their values. */
-export type WholeChanges = Omit<StateChanges, "orders"> & {
-  readonly orders?: MockState["orders"];
-};
-
 /** Refuses unknown keys, and values that a contract cannot hold. */
 export function checkChanges(overrides: unknown): StateChanges {
   return parse(changesSchema, overrides, "");
@@ -159,93 +151,55 @@ export function parseOrderKey(key: string): bigint {
   );
 }
 
-/** Finds what the mocks return now; undefined for an order that there is not. */
-type CurrentValue = (query: Query) => Promise<unknown>;
-
-/** Completes answers and orders that are changed in part. */
+/**
+ * Completes answers and orders that are changed in part.
+ *
+ * @param current Finds what the mocks return now; undefined or null for nothing.
+ */
 export async function completeChanges(
-  { orders = {}, ...changes }: StateChanges,
-  current: CurrentValue,
-  range = changes.generatedOrders,
-): Promise<WholeChanges> {
+  changes: StateChanges,
+  current: (query: Query) => unknown,
+): Promise<StateChanges> {
   const whole: Record<string, unknown> = { ...changes };
-  for (const query of answers) {
-    const given = get(changes, query.path);
-    const { outputs } = operationEntry(query.operation);
-    if (isPart(given, outputs)) {
-      const before = asRecord(await current(query));
-      set(whole, query.path, { ...before, ...given });
-    }
-  }
-  const wholeOrders = new Map<bigint, VaultOrder | null>();
-  for (const [key, order] of Object.entries(orders)) {
-    const orderID = BigInt(key);
-    const before = isPart(order, getOrderInfo.outputs)
-      ? ((await currentOrder(orderID, current)) ?? orderOfRange(range, orderID))
-      : undefined;
-    wholeOrders.set(
-      orderID,
-      order === null ? null : { ...someOrder, ...before, ...order },
-    );
-  }
-  return { ...whole, orders: wholeOrders };
-}
-
-async function currentOrder(
-  orderID: bigint,
-  current: CurrentValue,
-): Promise<VaultOrder | undefined> {
-  const answer = await current({
+  const orders = Object.keys(changes.orders ?? {}).map((key): Query => ({
     operation: "getOrderInfo",
     role: "trading",
-    args: [orderID],
-    path: ["orders", String(orderID)],
-  });
-  // it is the result of that operation
-  const order = (answer ?? undefined) as VaultOrder | undefined;
-  return order === undefined || isEmptyOrder({ orderID, ...order })
-    ? undefined
-    : order;
+    args: [BigInt(key)],
+    path: ["orders", key],
+  }));
+  for (const query of [...answers, ...orders]) {
+    const given = get(changes, query.path);
+    const { outputs } = operationEntry(query.operation);
+    if (isObject(given) && Object.keys(given).length < outputs.length) {
+      const standard = query.operation === "getOrderInfo" ? someOrder : {};
+      const before = asRecord(await current(query));
+      set(whole, query.path, { ...standard, ...before, ...given });
+    }
+  }
+  return whole;
 }
 
-function isPart(
-  given: unknown,
-  { length }: readonly unknown[],
-): given is object {
-  return (
-    typeof given === "object" &&
-    given !== null &&
-    !Array.isArray(given) &&
-    Object.keys(given).length < length
-  );
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Completes changes to a state. The mocks do not have it yet, so nothing is read. */
+/** Completes changes to a state. */
 export async function completeOverrides(
   state: MockState,
   overrides: StateChanges,
-): Promise<WholeChanges> {
-  const orders: Record<string, unknown> = {};
-  for (const [orderID, order] of state.orders) {
-    orders[String(orderID)] = order;
-  }
-  const current = { ...state, orders };
-  const { generatedOrders = state.generatedOrders } = overrides;
-  return await completeChanges(
-    overrides,
-    async ({ path }) => await Promise.resolve(get(current, path)),
-    generatedOrders,
-  );
+): Promise<StateChanges> {
+  return await completeChanges(overrides, ({ path }) => get(state, path));
 }
 
+/** @param changes Whole answers and orders. */
 export function applyChanges(
   state: MockState,
-  changes: WholeChanges,
+  changes: StateChanges,
 ): MockState {
   const changed: Record<string, unknown> = {
     ...state,
     ...changes,
-    orders: new Map([...state.orders, ...(changes.orders ?? [])]),
+    orders: { ...state.orders, ...changes.orders },
     settlement: { ...state.settlement, ...changes.settlement },
   };
   for (const { path } of answers) {
@@ -261,12 +215,13 @@ export function applyChanges(
  * @param isFirst True for the settlement of a scenario: it is one of the first round only.
  */
 export function callsFor(
-  changes: WholeChanges | MockState,
+  changes: StateChanges | MockState,
   isFirst = false,
 ): readonly ScriptCall[] {
-  const { orders = [], generatedOrders: range, unknownOrders } = changes;
+  const { orders = {}, generatedOrders: range, unknownOrders } = changes;
   const { settlement = {}, failures = [] } = changes;
-  const { firstId, lastId } = range ?? NO_ORDERS;
+  // A range that ends before it begins is empty.
+  const { firstId, lastId } = range ?? { firstId: 1n, lastId: 0n };
   return [
     ...answers.flatMap((query) => {
       const answer = get(changes, query.path);
@@ -284,7 +239,7 @@ export function callsFor(
     ...(range === undefined
       ? []
       : [call("trading", "generateOrders", firstId, lastId)]),
-    ...[...orders].map(([orderID, order]) => setOrder(orderID, order)),
+    ...Object.entries(orders).map(([id, order]) => setOrder(BigInt(id), order)),
     ...setSettlement(settlement, isFirst),
     ...failures.flatMap((failure) => callsForFailure(failure)),
   ];
@@ -342,14 +297,14 @@ function setMarginsOfTerms(all: readonly MarginsOfTerms[]): ScriptCall {
 
 function setOrder(
   orderID: bigint,
-  order: Readonly<VaultOrder> | null,
+  order: Partial<VaultOrder> | null,
 ): ScriptCall {
   return order === null
     ? call("trading", "removeOrder", orderID)
     : call("trading", "setOrder", orderID, {
         ...order,
         // A lone surrogate becomes U+FFFD; ethers would throw.
-        exType: new TextEncoder().encode(order.exType),
+        exType: new TextEncoder().encode(order.exType ?? ""),
       });
 }
 
@@ -378,57 +333,4 @@ function setSettlement(
   return setters
     .filter(([, ...values]) => !values.includes(undefined))
     .map(([setter, ...values]) => call("vault", setter, ...values));
-}
-
-/** A range that ends before it begins is empty. */
-const NO_ORDERS = { firstId: 1n, lastId: 0n };
-
-function orderOfRange(
-  range: StateChanges["generatedOrders"],
-  orderID: bigint,
-): VaultOrder | undefined {
-  const { firstId, lastId } = range ?? NO_ORDERS;
-  return orderID >= firstId && orderID <= lastId
-    ? generatedOrder(orderID)
-    : undefined;
-}
-
-const ONE = 10n ** 18n;
-const DISTINCT_ORDERS = 1_000_000n;
-const FIRST_HOLDER = 0x1000000000000000000000000000000000000001n;
-const tickers = ["BTC", "ETH", "BNB", "SOL", "XRP"];
-
-/**
- * Computes the order of an id in a generated range, unscaled, with the formula of
- * `MockTrading._generatedOrder`.
- *
- * @example
- * ```ts
- * const { exType, openPrice } = generatedOrder(4n);
- * [exType, openPrice];
- * // [ 'XRP-USDT', 104000000000000000000n ]
- * ```
- */
-export function generatedOrder(orderID: bigint | number): VaultOrder {
-  const n = parseUint256(orderID, "orderID") % DISTINCT_ORDERS;
-  const number = ((n + 1n) * ONE) / 100n;
-  const newLockFee = number / 10_000n;
-  const openPrice = (100n + (n % 997n)) * ONE;
-  const marginAmount = (number * openPrice) / (10n * ONE);
-  const isClosed = n % 3n === 0n;
-  return {
-    exType: `${tickers[Number(n % 5n)] ?? ""}-USDT`,
-    holder: checksumAddress(toBeHex(FIRST_HOLDER + (n % 7n), 20)),
-    number,
-    exFee: number / 1_000n,
-    lockFee: newLockFee * (n % 10n),
-    newLockFee,
-    openPrice,
-    marginAmount,
-    marginFee: marginAmount / 100n,
-    startTime: 1_700_000_000n + n * 60n,
-    closePrice: isClosed ? (openPrice * 102n) / 100n : 0n,
-    contractType: n % 2n === 0n ? ContractType.put : ContractType.call,
-    state: isClosed ? OrderState.closed : OrderState.open,
-  };
 }

@@ -72,8 +72,8 @@ export interface MockState extends Readonly<StandaloneReadings> {
    */
   readonly margins: Readonly<MarginAmounts> | readonly MarginsOfTerms[];
   /** Orders by their id; null for one that was removed, whose values are zero. */
-  readonly orders: ReadonlyMap<bigint, Readonly<VaultOrder> | null>;
-  /** Ids whose orders the mock computes with `generatedOrder`; null for none. */
+  readonly orders: Readonly<Record<string, Readonly<VaultOrder> | null>>;
+  /** Ids whose orders the mock computes with `MockTrading`; null for none. */
   readonly generatedOrders: {
     readonly firstId: bigint;
     readonly lastId: bigint;
@@ -118,14 +118,3 @@ export interface MockOverrides extends PartOf<
   /** Failures; in `deployMocks()` they replace those of the scenario. */
   readonly failures?: readonly ScriptedFailure[];
 }
-
-/** Changes of `mocks.set()`: a settlement has both its values, or none. */
-export type MockChanges = Omit<MockOverrides, "settlement"> & {
-  readonly settlement?:
-    | (Pick<ScriptedSettlement, "settledPrice" | "settledAmount"> &
-        Partial<ScriptedSettlement>)
-    | (Partial<ScriptedSettlement> & {
-        readonly settledPrice?: undefined;
-        readonly settledAmount?: undefined;
-      });
-};

@@ -10,9 +10,9 @@ import {
 
 import { MockVault__factory } from "../../src/bindings/factories/MockVault__factory.js";
 import { contractRoles, operations } from "../../src/client/index.js";
-import { generatedOrder } from "../../src/mocks/index.js";
 import type { HardhatVault } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
+import { generatedOrder } from "../helpers/generated-order.js";
 import { createTestHre } from "../helpers/hre.js";
 import { encodeError, revertOf } from "../helpers/reverts.js";
 import { compileFixture, contractSources } from "../helpers/solc.js";

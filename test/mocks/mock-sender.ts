@@ -1,11 +1,7 @@
 import { expect } from "chai";
 
 import { VaultClient } from "../../src/client/index.js";
-import {
-  connectMocks,
-  deployMocks,
-  generatedOrder,
-} from "../../src/mocks/index.js";
+import { connectMocks, deployMocks } from "../../src/mocks/index.js";
 import type { Eip1193Provider } from "../../src/rpc/rpc-client.js";
 import type { HardhatVault, MockVaultHandle } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
@@ -13,6 +9,7 @@ import { contracts as places } from "../helpers/distinct-state.js";
 import { differentNodes } from "../helpers/every-node.js";
 import type { TestNode } from "../helpers/every-node.js";
 import { fieldsOf } from "../helpers/fields.js";
+import { generatedOrder } from "../helpers/generated-order.js";
 import { fetchProvider } from "../helpers/fetch-provider.js";
 import { connectTo, createTestHre } from "../helpers/hre.js";
 

@@ -39,8 +39,8 @@ describe("scenarios of the mocks", () => {
       expect(readings).to.deep.include({
         ...{ fundingFeeRate, pools, volume, marginBalance, minXMargin },
       });
-      for (const [id, order] of state.orders) {
-        expect(await mocks.vault.getOrderInfo(id)).to.deep.equal(
+      for (const [id, order] of Object.entries(state.orders)) {
+        expect(await mocks.vault.getOrderInfo(BigInt(id))).to.deep.equal(
           order ?? zeroAnswer("getOrderInfo"),
         );
       }

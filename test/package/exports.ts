@@ -17,7 +17,7 @@ const exportedNames: Readonly<Record<string, string>> = {
   "./bindings":
     "IMockErrors__factory LiquidityPool__factory MockLiquidityPool__factory MockTrading__factory MockUnderlyingAsset__factory MockVaultFactory__factory MockVault__factory Trading__factory UnderlyingAsset__factory VaultFactory__factory Vault__factory factories",
   "./mocks":
-    "MockLiquidityPoolArtifact MockTradingArtifact MockUnderlyingAssetArtifact MockVaultArtifact MockVaultFactoryArtifact capture connectMocks deployMocks encodeRevertData generatedOrder inProcessMockAddresses scenarios",
+    "MockLiquidityPoolArtifact MockTradingArtifact MockUnderlyingAssetArtifact MockVaultArtifact MockVaultFactoryArtifact capture connectMocks deployMocks encodeRevertData inProcessMockAddresses scenarios",
   "./chai": "default",
   "./assert":
     "callsVault changesReadings rejectsWithVaultError roundSettled settlesRound",

@@ -59,8 +59,6 @@ export async function lazyVault(): Promise<void> {
   await mocks.fail("minSLDMargin");
   // @ts-expect-error -- public or private
   await mocks.fail("getLPAmountInfo", "dry", { args: ["both"] });
-  // @ts-expect-error -- its other value would be 0
-  await mocks.set({ settlement: { settledPrice: 1n } });
   // @ts-expect-error -- a condition of another name
   await mocks.succeed("getOrderInfo", { orderId: 1n });
   // @ts-expect-error -- no error of the mocks, and no signature

@@ -4,12 +4,7 @@ const { vaultAbi } = require("hardhat-vault/abi");
 const tradingAbi = require("hardhat-vault/abi/Trading.json");
 const { Vault__factory } = require("hardhat-vault/bindings");
 const { VaultClient, isFailedReading } = require("hardhat-vault/client");
-const {
-  connectMocks,
-  deployMocks,
-  generatedOrder,
-  scenarios,
-} = require("hardhat-vault/mocks");
+const { connectMocks, deployMocks, scenarios } = require("hardhat-vault/mocks");
 
 const { provider } = hre.network;
 
@@ -112,7 +107,7 @@ describe("hardhat-vault in CommonJS, on Hardhat 2", function () {
       orders.push(order);
     }
     expect(orders).to.have.length(100);
-    expect(orders[41]).to.deep.equal({ orderID: 42n, ...generatedOrder(42n) });
+    expect(orders[41]).to.include({ orderID: 42n, exType: "BNB-USDT" });
   });
 
   it("finds mocks again by their addresses", async function () {
