@@ -124,6 +124,7 @@ export class FaultyRpcServer {
   constructor(
     private readonly server: RpcServer,
     private readonly delay: number,
+    private readonly known: ReadonlyMap<string, unknown>,
   ) {
     server.handler = async (exchange) => {
       const work = this.#handle(exchange);
@@ -226,7 +227,8 @@ export class FaultyRpcServer {
     }
     const actLate = this.#lateActions.get(key);
     if (actLate === undefined) {
-      return undefined;
+      const { known } = this;
+      return known.has(method) ? { result: known.get(method) } : undefined;
     }
     const answer = await exchange.forward();
     await actLate();
@@ -236,12 +238,16 @@ export class FaultyRpcServer {
   }
 }
 
-/** @param delay Milliseconds that "delay past the timeout" holds a request back. */
+/**
+ * @param delay Milliseconds that "delay past the timeout" holds a request back.
+ * @param known Results by method, for which the node is not asked.
+ */
 export async function startFaultyRpcServer(
   upstream: string,
   delay: number,
+  known: ReadonlyMap<string, unknown> = new Map(),
 ): Promise<FaultyRpcServer> {
-  return new FaultyRpcServer(await startRpcServer({ upstream }), delay);
+  return new FaultyRpcServer(await startRpcServer({ upstream }), delay, known);
 }
 
 /** All that was asked, each by its method and how often that was asked before. */

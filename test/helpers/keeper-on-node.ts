@@ -10,6 +10,7 @@ import { startAnvil } from "./anvil.js";
 import type { ServerProcess } from "./child-process.js";
 import { keysOf, startFaultyRpcServer } from "./faulty-rpc-server.js";
 import type { RequestKey } from "./faulty-rpc-server.js";
+import { fetchProvider } from "./fetch-provider.js";
 import { useFixtureProject } from "./fixture-project.js";
 import type { FixtureProject } from "./fixture-project.js";
 import { hreOnLive } from "./hre.js";
@@ -45,11 +46,12 @@ async function openKeeper(
   node: string,
   projectRoot: string,
   accounts: readonly [settler: number, other: number],
+  known: ReadonlyMap<string, unknown>,
   { settings = {}, delay = 1_000, hidden = [] }: KeeperOptions,
 ) {
   const key = devKey(accounts[0]);
   const chain = await openChain(node, devKey(accounts[1]));
-  const server = await startFaultyRpcServer(node, delay);
+  const server = await startFaultyRpcServer(node, delay, known);
   server.hide(...hidden);
   const connections: Array<HardhatVault["connection"]> = [];
   /** Another connection through the same server, from another configuration. */
@@ -96,6 +98,25 @@ async function openKeeper(
   };
 }
 
+/**
+ * What a node says of itself, asked before anything is mined: anvil 1.7.1 locks up for ever if
+ * it is asked that while it mines a block, as for another keeper.
+ */
+async function askAboutItself(
+  node: string,
+): Promise<ReadonlyMap<string, unknown>> {
+  const known = new Map<string, unknown>();
+  for (const method of ["hardhat_metadata", "anvil_nodeInfo"]) {
+    const answer = await fetchProvider(node)
+      .request({ method })
+      .catch(() => undefined);
+    if (answer !== undefined) {
+      known.set(method, answer);
+    }
+  }
+  return known;
+}
+
 /** Opens keepers on one node that settle side by side, each with its own accounts. */
 export async function startKeepers(
   count: number,
@@ -105,10 +126,11 @@ export async function startKeepers(
 ): Promise<Keepers> {
   const node = await startNode();
   const project = await useFixtureProject("plain");
+  const known = await askAboutItself(node.url);
   const keepers = await Promise.all(
     Array.from({ length: count }, async (_, index) => {
       const accounts = [index, count + 1 + index] as const;
-      return await openKeeper(node.url, project.path, accounts, options);
+      return await openKeeper(node.url, project.path, accounts, known, options);
     }),
   );
   return {
