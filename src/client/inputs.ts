@@ -70,22 +70,10 @@ export function parseAccount(value: unknown, where: string): Address {
   return parseAddress(address ?? value, where);
 }
 
-/** Addresses repeat, and a hash takes longer than decoding an order. */
-const checksums = new Map<string, Address>();
-const MOST_CHECKSUMS = 10_000;
-
 /** @throws An error of ethers if it is no address, or its checksum is wrong. */
 export function checksumAddress(value: string): Address {
-  const known = checksums.get(value);
-  if (known !== undefined) {
-    return known;
-  }
   // an address begins with 0x, but ethers types it as any string
-  const address = getAddress(value) as Address;
-  if (checksums.size < MOST_CHECKSUMS) {
-    checksums.set(value, address);
-  }
-  return address;
+  return getAddress(value) as Address;
 }
 
 /** Parses `1000`, `1_000`, `65.5e18` or 0x hex; undefined for any other text. */
