@@ -22,7 +22,6 @@ import {
   useKeeper,
 } from "../helpers/keeper.js";
 import type { Keeper } from "../helpers/keeper.js";
-import { HASH, OTHER_HASH } from "../helpers/names.js";
 import {
   FACTORY as TOKEN,
   OPEN_ROUND,
@@ -316,12 +315,8 @@ describe("the proposal of settleAll", () => {
     return await keeper.end({}, host);
   };
   for (const problem of [
-    vaultError("VAULT_FORK_NETWORK_TAKEN", { network: "scripted" }),
     vaultError("VAULT_ENGINE_UNAVAILABLE", {
       ...{ network: "scripted", engine: "fork", problem: "no" },
-    }),
-    vaultError("VAULT_FORK_REORGED", {
-      ...{ network: "scripted", block: 5, expected: HASH, found: OTHER_HASH },
     }),
     vaultError("VAULT_RPC_ERROR", {
       ...{ network: "scripted", method: "eth_getProof", problem: "no" },

@@ -99,29 +99,6 @@ describe("settleAll", () => {
     },
   ]);
 
-  it("asks for nothing twice, and reads the vault with one call each time", async () => {
-    await keeper.settle();
-    expect(keeper.chain.asked.map(({ method }) => method)).to.deep.equal([
-      // The newest block and the next one.
-      ...["eth_getBlockByNumber", "eth_getBlockByNumber"],
-      // The vault at the newest block, the kind of chain, and its genesis block.
-      ...["eth_call", "hardhat_metadata", "anvil_nodeInfo"],
-      "eth_getBlockByNumber",
-      // The price, the preview, and symbol and decimals of the token that moves.
-      ...["eth_maxPriorityFeePerGas", "eth_simulateV1", "eth_call", "eth_call"],
-      // Whether data has a fee of its own.
-      "eth_getCode",
-      // Whether it is still that kind of chain, and the account's nonce.
-      ...["hardhat_metadata", "anvil_nodeInfo"],
-      ...["eth_getTransactionCount", "eth_getTransactionCount"],
-      // The newest block and the round again, right before the transaction leaves.
-      ...["eth_getBlockByNumber", "eth_call"],
-      ...[SEND, RECEIPT],
-      // Its block, the readings in it, and the round before.
-      ...["eth_getBlockByNumber", "eth_call", "eth_call"],
-    ]);
-  });
-
   it("looks on while the node has another block in the place of the receipt's", async () => {
     let isReorged = false;
     keeper.chain.on(RECEIPT, async (_, answer, seen) => {
