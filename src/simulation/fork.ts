@@ -28,7 +28,7 @@ import type { CallRequest } from "../rpc/calls.js";
 import { classify } from "../rpc/errors.js";
 import type { Watched } from "./engines/engine.js";
 import { FORK_REQUESTS, Memo } from "./memo.js";
-import type { Upstream, WarmPlan } from "./memo.js";
+import type { WarmPlan } from "./memo.js";
 import { readUpstreamBlock } from "./next-block.js";
 import { findContracts, makeWatchList } from "./watch-list.js";
 
@@ -96,7 +96,6 @@ export async function fork(
   const { connection } = await openFork(vault, {
     block,
     hardfork,
-    signals: [],
     plan: async () => await planForFork(vault, block.number, calls),
     upstream: (name) =>
       (name === undefined ? own : others[names.indexOf(name)])?.addresses,
@@ -221,7 +220,7 @@ export function planFor(
   };
 }
 
-interface ForkPlan extends Pick<Upstream, "signals"> {
+interface ForkPlan {
   readonly block: Block;
   readonly hardfork: string | undefined;
   /** State to fetch beforehand. */
@@ -243,22 +242,15 @@ const OP_HARDFORK = "isthmus";
  */
 export async function openFork(
   vault: VaultHost,
-  { block, hardfork, signals, plan, upstream, settings }: ForkPlan,
+  { block, hardfork, plan, upstream, settings }: ForkPlan,
 ): Promise<{ readonly connection: ForkConnection; readonly memo: Memo }> {
-  const { connection: live, networkName: network, rpc } = vault;
+  const { connection: live, rpc } = vault;
   const { upstream: config, own } = settingsOf(vault);
   const { number, hash, gasLimit } = block;
   assertInvariant(hash !== undefined, "a block to fork without a hash");
-  const memo = await Memo.open({
-    network,
-    redactor: rpc.redactor,
-    url: await config.url.getUrl(),
-    headers: config.httpHeaders,
-    timeout: config.timeout,
-    number,
-    hash,
-    signals,
-  });
+  const { httpHeaders: headers, timeout } = config;
+  const node = { url: await config.url.getUrl(), headers, timeout };
+  const memo = await Memo.open(rpc, node, { number, hash });
   memo.warm(plan);
   try {
     const chainId = await memo.begin();
@@ -315,8 +307,8 @@ export async function openFork(
     return { connection, memo };
   } catch (error) {
     await memo.close();
-    const { network: name, redactor } = rpc;
-    const source = { network: name, redactor, isBehindHardhat: true };
+    const { network, redactor } = rpc;
+    const source = { network, redactor, isBehindHardhat: true };
     throw classify(error, source, FORK_REQUESTS).error;
   }
 }

@@ -10,7 +10,6 @@ import { isAddress, isHexString, toQuantity } from "ethers";
 
 import { fallbackTo, vaultError } from "../errors.js";
 import { asRecord, listOf } from "../json.js";
-import type { Redactor } from "../redact.js";
 import {
   BATCH,
   BLOCK_METHOD,
@@ -33,23 +32,16 @@ import {
 /** Name of a fork's own requests in error texts. */
 export const FORK_REQUESTS = "the requests of a fork";
 
-/** The node behind a fork, and the block that is forked. */
-export interface Upstream extends HttpSettings {
-  /** Name of the network in error texts. */
-  readonly network: string;
-  /** Knows the secrets that the node may repeat. */
-  readonly redactor: Redactor;
-  readonly number: number;
-  readonly hash: string;
-  /** End all requests. */
-  readonly signals: readonly AbortSignal[];
-}
-
 /** What will be executed on a fork, whose state is fetched beforehand. */
 export interface WarmPlan {
   readonly calls: readonly CallRequest[];
   /** Accounts that are read without a call. */
   readonly accounts: readonly string[];
+}
+
+interface ForkedBlock {
+  readonly number: number;
+  readonly hash: string;
 }
 
 interface Call {
@@ -91,28 +83,37 @@ export class Memo {
   readonly #server = createServer();
   #warming: Promise<void> = Promise.resolve();
 
-  /**
-   * @param folder Empty folder for the simulator, which must have one. Its own is kept by
-   * port, and another fork on that port would read it.
-   */
   private constructor(
-    private readonly upstream: Upstream,
+    { network, redactor, ends }: RpcClient,
+    settings: HttpSettings,
+    private readonly block: ForkedBlock,
+    /**
+     * Empty, for the simulator, which must have one. Its own is kept by port, and another
+     * fork on that port would read it.
+     */
     public readonly folder: string,
   ) {
-    const { network, redactor, number, signals } = upstream;
-    this.#transport = new HttpTransport(upstream);
+    this.#transport = new HttpTransport(settings);
     const node = new KnownNode(redactor);
     // Of several nodes behind the URL, one may still be behind.
-    node.noteBlock(number);
-    this.#rpc = [...signals, this.#over.signal].reduce(
+    node.noteBlock(block.number);
+    this.#rpc = [...ends, this.#over.signal].reduce(
       (rpc, signal) => rpc.withOptions({ signal }),
       new RpcClient(this.#transport, network, node).withRetries(fewRetries),
     );
   }
 
-  public static async open(upstream: Upstream): Promise<Memo> {
+  /**
+   * @param live Client of the network that is forked: what ends its requests ends this one's.
+   * @param settings Of the node.
+   */
+  public static async open(
+    live: RpcClient,
+    settings: HttpSettings,
+    block: ForkedBlock,
+  ): Promise<Memo> {
     const folder = await mkdtemp(path.join(tmpdir(), "vault-fork-"));
-    const memo = new Memo(upstream, folder);
+    const memo = new Memo(live, settings, block, folder);
     await memo.#listen();
     return memo;
   }
@@ -130,7 +131,7 @@ export class Memo {
    * @returns The id of the chain.
    */
   public async begin(): Promise<number> {
-    const at = toQuantity(this.upstream.number);
+    const at = toQuantity(this.block.number);
     const chain = { method: CHAIN_METHOD, params: [] };
     const calls = [
       { method: BLOCK_METHOD, params: [at, true] },
@@ -140,7 +141,7 @@ export class Memo {
     ];
     await this.#fetch(calls);
     await Promise.all(calls.map(async (call) => await this.get(call)));
-    return parseChainId(this.upstream.network, await this.get(chain));
+    return parseChainId(this.#rpc.network, await this.get(chain));
   }
 
   /** @throws VaultError VAULT_FORK_REORGED if the chain has replaced the block */
@@ -163,7 +164,7 @@ export class Memo {
   public warm(plan: () => Promise<WarmPlan> | WarmPlan): void {
     const fill = async (): Promise<void> => {
       const { calls, accounts } = await plan();
-      const at = toQuantity(this.upstream.number);
+      const at = toQuantity(this.block.number);
       const method = "eth_createAccessList";
       const lists = await this.#ask(
         calls.map((call) => ({ method, params: [call, at] })),
@@ -204,21 +205,20 @@ export class Memo {
    * @throws VaultError VAULT_FORK_REORGED, VAULT_FORK_CLOSED
    */
   public async requireSameBranch(): Promise<void> {
-    const { network, number: block, hash: expected } = this.upstream;
-    await requireSameBranch(this.#rpc, this.upstream).catch(
-      (error: unknown) => {
-        if (!isReorganised(error)) {
-          throw error;
-        }
-        const found = String(error.details["found"]);
-        const details = { network, block, expected, found };
-        throw vaultError("VAULT_FORK_REORGED", details);
-      },
-    );
+    const { number: block, hash: expected } = this.block;
+    await requireSameBranch(this.#rpc, this.block).catch((error: unknown) => {
+      if (!isReorganised(error)) {
+        throw error;
+      }
+      const { network } = this.#rpc;
+      const found = String(error.details["found"]);
+      const details = { network, block, expected, found };
+      throw vaultError("VAULT_FORK_REORGED", details);
+    });
   }
 
   public async close(): Promise<void> {
-    const { network } = this.upstream;
+    const { network } = this.#rpc;
     this.#over.abort(vaultError("VAULT_FORK_CLOSED", { network }));
     this.#server.close();
     this.#server.closeAllConnections();
@@ -231,7 +231,7 @@ export class Memo {
 
   /** Fetches values in few requests. What fails is left to {@link get}. */
   async #fetch(calls: readonly Call[]): Promise<void> {
-    const { hash: blockHash } = this.upstream;
+    const { hash: blockHash } = this.block;
     const byHash = { blockHash, requireCanonical: true };
     let results = await this.#ask(
       calls.map((call) => (this.#isState(call) ? ofBlock(byHash, call) : call)),
@@ -269,7 +269,7 @@ export class Memo {
 
   async #read(call: Call): Promise<unknown> {
     const { method, params } = call;
-    const [rpc, pin] = [this.#rpc, this.upstream];
+    const [rpc, pin] = [this.#rpc, this.block];
     let result: unknown;
     if (this.#isState(call)) {
       const readAt = async (block: unknown): Promise<unknown> =>
@@ -295,7 +295,7 @@ export class Memo {
   }
 
   #isBlock(block: unknown): boolean {
-    return isHexString(block) && Number(block) === this.upstream.number;
+    return isHexString(block) && Number(block) === this.block.number;
   }
 
   /**
@@ -306,7 +306,7 @@ export class Memo {
     const { method, params } = call;
     if (method === BLOCK_METHOD && this.#isBlock(params[0])) {
       const { hash } = asRecord(result);
-      return String(hash).toLowerCase() === this.upstream.hash.toLowerCase();
+      return String(hash).toLowerCase() === this.block.hash.toLowerCase();
     }
     if (!this.#isState(call)) {
       return result !== undefined;
@@ -349,11 +349,11 @@ export class Memo {
     try {
       const result =
         call.method === "eth_blockNumber"
-          ? toQuantity(this.upstream.number + DEEP)
+          ? toQuantity(this.block.number + DEEP)
           : await this.get(call);
       return { jsonrpc: "2.0", id, result };
     } catch (thrown) {
-      const { error } = classify(thrown, this.upstream, FORK_REQUESTS);
+      const { error } = classify(thrown, this.#rpc, FORK_REQUESTS);
       const { message } = error;
       return { jsonrpc: "2.0", id, error: { code: -32_000, message } };
     }

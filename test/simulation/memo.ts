@@ -2,9 +2,10 @@ import { expect } from "chai";
 import { id, toQuantity } from "ethers";
 import { existsSync } from "node:fs";
 
-import { Redactor } from "../../src/redact.js";
+import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { Memo } from "../../src/simulation/memo.js";
 import { expectVaultError } from "../helpers/assertions.js";
+import { fetchProvider } from "../helpers/fetch-provider.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type {
@@ -74,11 +75,11 @@ describe("what a fork reads from its node", () => {
   });
 
   const open = async (): Promise<Memo> =>
-    await Memo.open({
-      ...{ network: "live", redactor: new Redactor(), url: server.url },
-      ...{ headers: {}, timeout: 10_000, number: NUMBER, hash: HASH },
-      signals: [],
-    });
+    await Memo.open(
+      new RpcClient(fetchProvider(server.url), "live"),
+      { url: server.url, headers: {}, timeout: 10_000 },
+      { number: NUMBER, hash: HASH },
+    );
   /** The methods of each HTTP request. */
   const sent = (): ReadonlyArray<readonly string[]> =>
     server.bodies.map((calls) => calls.map(({ method }) => method));

@@ -75,7 +75,6 @@ async function execute(
   const { connection, memo } = await openFork(vault, {
     block: next.base,
     hardfork,
-    signals: vault.rpc.ends,
     plan: () => planFor(vault, watched, route),
     settings: {
       // Hardhat's accounts would overwrite balances of the forked chain.
