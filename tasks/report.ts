@@ -1,8 +1,7 @@
 import { capitalize } from "@nomicfoundation/hardhat-utils/string";
 
-import { isFailedReading } from "../src/client/failed-reading.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
-import { assertInvariant, fallbackTo } from "../src/errors.js";
+import { fallbackTo } from "../src/errors.js";
 import { findSender } from "../src/sending/signer.js";
 import { contractRoleNames, contractRoles } from "../src/protocol/index.js";
 import { escapeUntrusted } from "../src/escape.js";
@@ -19,7 +18,7 @@ import {
   toned,
 } from "./output/blocks.js";
 import type { Block } from "./output/blocks.js";
-import { writeToFile } from "./output/destination.js";
+import { requireReplaceable, writeToFile } from "./output/destination.js";
 import { describeCount } from "./output/format-value.js";
 import { snapshotBlocks } from "./output/readings.js";
 import { isOrder, orderListing } from "./orders.js";
@@ -36,14 +35,11 @@ import { requireSameBranch } from "../src/rpc/blocks.js";
 
 export default readAction(reportTask, async (vault, args, surroundings) => {
   const { out = "vault-report.html" } = args;
-  let found: Awaited<ReturnType<typeof gather>> | undefined;
-  async function* pieces(): AsyncGenerator<string> {
-    found = await gather(vault, args, surroundings);
-    yield renderPage(found);
-  }
-  await writeToFile(pieces(), out);
-  assertInvariant(found !== undefined, "nothing was reported");
-  const { envelope, failures } = found;
+  // Checked first: a mistake should not cost all the reads.
+  await requireReplaceable(out);
+  const page = await gather(vault, args, surroundings);
+  await writeToFile(renderPage(page), out);
+  const { envelope, failures } = page;
   return {
     json: { ...envelope, file: out },
     ok: failures === 0,
@@ -130,11 +126,9 @@ async function gather(
       hideInOrder(vault, order),
     );
     const orders = listed.filter(isOrder);
-    const { round } = readings;
-    const strike = isFailedReading(round) ? 0n : round.strikePrice;
     parts.push(
       chapter("Orders"),
-      ...pricesFigures(orders, strike, context),
+      ...pricesFigures(orders, context),
       notes(...listing.summary()),
       // Browsers lay out this many rows without a delay.
       ...section(

@@ -1,4 +1,3 @@
-import { hasErrorCode } from "../src/errors.js";
 import {
   failedReading,
   isFailedReading,
@@ -16,7 +15,7 @@ import {
   findSettler,
   findUnfinished,
 } from "../src/settlement/next-run.js";
-import type { BlockId, PinnedBlock } from "../src/rpc/blocks.js";
+import type { PinnedBlock } from "../src/rpc/blocks.js";
 import { endTime } from "../src/settlement/current-round.js";
 import { readOnBranch } from "../src/rpc/blocks.js";
 import type {
@@ -82,28 +81,20 @@ export async function readState(
     isFailedReading(found) && isNotConfigured(found.error) ? null : found;
   const isNow = blockTag === "latest" || time !== undefined;
   const now = time ?? (isNow ? await endTime(vault, block) : block.timestamp);
-  const runAt = async (at: BlockId): Promise<NextRun> =>
-    await readOnBranch(
-      vault.rpc,
-      pin,
-      async () =>
-        await findNextRun(vault, settler, {
-          ...readings,
-          block,
-          open: isNow ? open : undefined,
-          at,
-        }),
-    );
   // Where blocks are made on demand, the next one may be past the round's end.
   const isLater = isNow && now > block.timestamp;
-  const run = await runAt(isLater || blockTag === "pending" ? "pending" : pin)
-    .catch(async (error: unknown) => {
-      if (isLater && hasErrorCode(error, "VAULT_RPC_ERROR")) {
-        return await runAt(pin);
-      }
-      throw error;
-    })
-    .catch(failedReading);
+  const at = isLater || blockTag === "pending" ? "pending" : pin;
+  const run = await readOnBranch(
+    vault.rpc,
+    pin,
+    async () =>
+      await findNextRun(vault, settler, {
+        ...readings,
+        block,
+        open: isNow ? open : undefined,
+        at,
+      }),
+  ).catch(failedReading);
   const failed = [run, open].flatMap((one) =>
     isFailedReading(one) && !isNotConfigured(one.error) ? one.error : [],
   );

@@ -10,7 +10,7 @@ import {
 import { decimalsOf, describeCount } from "../output/format-value.js";
 import type { FormatContext } from "../output/format-value.js";
 import { html } from "./page.js";
-import type { Markup } from "./page.js";
+import type { Content, Markup } from "./page.js";
 
 // Charts are SVG, so the page needs no script.
 
@@ -44,39 +44,31 @@ function scaleOf({ from, to }: Axis, start: number, end: number) {
     (start + ((value - from) / range) * (end - start)).toFixed(2);
 }
 
-interface Chart {
-  readonly title: string;
-  /** The name of each shape, by its class. */
-  readonly legend: Readonly<Record<string, string>>;
-  /** Names the picture for screen readers. */
-  readonly label: string;
-  readonly x: Axis;
-  readonly y: Axis;
-  /** The path of each shape, by its class, with functions from values to pixels. */
-  readonly draw: (
-    toX: (value: number) => string,
-    toY: (value: number) => string,
-  ) => Readonly<Record<string, readonly string[]>>;
-}
+const toX = (axis: Axis) => scaleOf(axis, LEFT, RIGHT);
+const toY = (axis: Axis) => scaleOf(axis, BOTTOM, TOP);
 
-function renderChart({ title, legend, label, x, y, draw }: Chart): Markup {
-  const shapes = draw(scaleOf(x, LEFT, RIGHT), scaleOf(y, BOTTOM, TOP));
+/**
+ * @param label Names the picture for screen readers.
+ * @param shapes The path of each shape, by its class.
+ */
+function renderChart(
+  caption: Content,
+  label: string,
+  x: Axis,
+  y: Axis,
+  shapes: Readonly<Record<string, string>>,
+): Markup {
   const frame = `M${LEFT} ${TOP}H${RIGHT}V${BOTTOM}H${LEFT}z`;
   const xEnd = `${x.label}: ${x.describe(x.to)} →`;
   return html`<figure>
-    <figcaption>
-      ${title}
-      <span>
-        ${Object.entries(legend).map(([name, text]) => html`<i class="key ${name}"></i>${text} `)}
-      </span>
-    </figcaption>
+    <figcaption>${caption}</figcaption>
     <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${label}">
       <path class="frame" d="${frame}" />
       <text x="${LEFT}" y="${TOP - 8}">↑ ${y.label}: ${y.describe(y.to)}</text>
       <text x="${LEFT}" y="${BOTTOM + 14}">${y.describe(y.from)}</text>
       <text x="${LEFT}" y="${HEIGHT - 4}">${x.describe(x.from)}</text>
       <text x="${RIGHT}" y="${HEIGHT - 4}" text-anchor="end">${xEnd}</text>
-      ${Object.entries(shapes).map(([name, path]) => html`<path class="${name}" d="${path.join("")}" /> `)}
+      ${Object.entries(shapes).map(([name, path]) => html`<path class="${name}" d="${path}" /> `)}
     </svg>
   </figure> `;
 }
@@ -86,58 +78,42 @@ const BARS = 24;
 /** A histogram of opening prices for each of the four pairs with the most orders. */
 export function pricesFigures(
   orders: readonly Order[],
-  strikePrice: bigint,
   context: FormatContext,
 ): readonly Markup[] {
+  const decimals = decimalsOf(
+    { unit: "raw", key: "order", name: "openPrice" },
+    context,
+  );
   return [...Map.groupBy(orders, ({ exType }) => exType)]
     .toSorted(([, one], [, other]) => other.length - one.length)
     .slice(0, 4)
-    .map(([pair, some]) => pricesFigure(pair, some, strikePrice, context));
-}
-
-/**
- * The protocol does not name the pair of the strike price, so it is drawn only if it is
- * near these prices.
- */
-function pricesFigure(
-  pair: string,
-  orders: readonly Order[],
-  strikePrice: bigint,
-  context: FormatContext,
-): Markup {
-  const decimals = decimalsOf(openPrice, context);
-  const prices = orders.map((order) =>
-    Number(formatUnits(order.openPrice, decimals ?? 0)),
-  );
-  const label = decimals === undefined ? "price, raw" : "price";
-  const own = axisOf(label, prices);
-  const strike = Number(formatUnits(strikePrice, units.price.decimals));
-  const isNear =
-    decimals !== undefined && strike >= own.from / 2 && strike <= own.to * 2;
-  const x = isNear ? axisOf(label, [...prices, strike]) : own;
-  const step = (x.to - x.from) / BARS;
-  const bars = Map.groupBy(prices, (price) =>
-    step === 0 ? 0 : Math.min(BARS - 1, Math.floor((price - x.from) / step)),
-  );
-  const counts = Array.from(bars, ([, { length }]) => length);
-  return renderChart({
-    title: `${pair.slice(0, 40)}: opening price${isNear ? " against strike" : ""}`,
-    legend: { bar: "orders", ...(isNear && { strike: "strike" }) },
-    label: `Opening price of ${describeCount(orders.length, "order")}.`,
-    x,
-    y: axisOf("orders", [0, ...counts]),
-    draw: (toX, toY) => ({
-      bar: Array.from(
+    .map(([pair, some]) => {
+      const prices = some.map(({ openPrice }) =>
+        Number(formatUnits(openPrice, decimals ?? 0)),
+      );
+      const x = axisOf(decimals === undefined ? "price, raw" : "price", prices);
+      const step = (x.to - x.from) / BARS;
+      const bars = Map.groupBy(prices, (price) =>
+        step === 0
+          ? 0
+          : Math.min(BARS - 1, Math.floor((price - x.from) / step)),
+      );
+      const counts = Array.from(bars, ([, { length }]) => length);
+      const y = axisOf("orders", [0, ...counts]);
+      const drawn = Array.from(
         bars,
         ([bar, { length }]) =>
-          `M${toX(x.from + bar * step)} ${BOTTOM}V${toY(length)}h17V${BOTTOM}z`,
-      ),
-      strike: isNear ? [`M${toX(strike)} ${BOTTOM}V${TOP}`] : [],
-    }),
-  });
+          `M${toX(x)(x.from + bar * step)} ${BOTTOM}V${toY(y)(length)}h17V${BOTTOM}z`,
+      );
+      return renderChart(
+        `${pair.slice(0, 40)}: orders by opening price`,
+        `Opening price of ${describeCount(some.length, "order")}.`,
+        x,
+        y,
+        { bar: drawn.join("") },
+      );
+    });
 }
-
-const openPrice = { unit: "raw", key: "order", name: "openPrice" } as const;
 
 /** Strike and settled prices of rounds over time; none without a round in time. */
 export function strikesFigure(
@@ -160,23 +136,25 @@ export function strikesFigure(
   }
   const times = drawn.flatMap(({ start, end }) => [start, end]);
   const prices = drawn.flatMap(({ strike, settled }) => [strike, ...settled]);
-  const chart = renderChart({
-    title: "Strike against settled price",
-    legend: {
-      strike: "strike",
-      dot: "settled price, at the middle of its round",
-    },
-    label: `Strike price of ${describeCount(drawn.length, "round")}, ${prices.length - drawn.length} of them with a settled price.`,
-    x: axisOf("UTC", times, (seconds) => describeTime(BigInt(seconds))),
-    y: axisOf(raw ? "price, raw" : "price", prices),
-    draw: (toX, toY) => ({
-      strike: drawn.map(
-        ({ start, end, strike }) => `M${toX(start)} ${toY(strike)}H${toX(end)}`,
-      ),
-      dot: drawn.flatMap(({ start, end, settled }) =>
-        settled.map((at) => `M${toX((start + end) / 2)} ${toY(at)}h0`),
-      ),
-    }),
-  });
+  const x = axisOf("UTC", times, (seconds) => describeTime(BigInt(seconds)));
+  const y = axisOf(raw ? "price, raw" : "price", prices);
+  const strikes = drawn.map(
+    ({ start, end, strike }) =>
+      `M${toX(x)(start)} ${toY(y)(strike)}H${toX(x)(end)}`,
+  );
+  const dots = drawn.flatMap(({ start, end, settled }) =>
+    settled.map((at) => `M${toX(x)((start + end) / 2)} ${toY(y)(at)}h0`),
+  );
+  const chart = renderChart(
+    html`Strike against settled price
+      <span
+        ><i class="key strike"></i>strike <i class="key dot"></i>settled price,
+        at the middle of its round</span
+      >`,
+    `Strike price of ${describeCount(drawn.length, "round")}, ${dots.length} of them with a settled price.`,
+    x,
+    y,
+    { strike: strikes.join(""), dot: dots.join("") },
+  );
   return [chart];
 }

@@ -105,7 +105,7 @@ describe("vault report", () => {
     const at = `trading=${tasks.mocks.addresses.trading}`;
     expect(await report(`--ids 2,1 --instance usdc --at ${at}`))
       .to.match(/<td class="right">1<.*<td class="right">2</u)
-      .and.include(": opening price against strike<")
+      .and.include(": orders by opening price<")
       .and.include("<h1>Vault report: usdc</h1>")
       .and.include(
         `npx hardhat vault orders --at ${at} --instance usdc --network live --out orders.csv`,

@@ -20,11 +20,8 @@ const ordersAt = (...prices: readonly number[]): readonly Order[] =>
     openPrice: BigInt(price) * ONE,
   }));
 
-const figureOf = (
-  prices: readonly number[],
-  strike: bigint,
-  settings = context,
-): string => plain(pricesFigures(ordersAt(...prices), strike, settings));
+const figureOf = (prices: readonly number[], settings = context): string =>
+  plain(pricesFigures(ordersAt(...prices), settings));
 
 /** Without what only lays out the markup. */
 const plain = (figures: readonly Markup[]): string =>
@@ -49,38 +46,29 @@ const labelsOf = (text: string): readonly string[] =>
   );
 
 describe("the histogram of opening prices", () => {
-  it("pricesFigures draws a bar as high as its number of orders, at its prices, and the strike across", () => {
-    const text = figureOf([60_000, 61_200, 61_250], 62_400n * ONE);
+  it("pricesFigures draws a bar as high as its number of orders, at its prices", () => {
+    const text = figureOf([60_000, 61_200, 61_250, 62_400]);
     expect(shapesOf(text)).to.deep.equal([
-      "bar M20.00 176V102.00h17V176zM240.00 176V28.00h17V176z",
-      "strike M460.00 176V28",
+      "bar M20.00 176V102.00h17V176zM240.00 176V28.00h17V176zM441.67 176V102.00h17V176z",
     ]);
     expect(labelsOf(text)).to.deep.equal([
       ...["↑ orders: 2", "0", "60,000", "price: 62,400 →"],
     ]);
     expect(text)
-      .to.include('aria-label="Opening price of 3 orders."')
-      .and.include("BTC-USDT: opening price against strike<");
+      .to.include('aria-label="Opening price of 4 orders."')
+      .and.include("BTC-USDT: orders by opening price<");
   });
 
   const raw = { ...context, raw: true };
-  for (const [prices, strike, least, most, drawn, settings = context] of [
-    [[1, 99], 50n, "1", "99", "240"],
-    [[10, 11], 22n, "10", "22", "460"],
-    [[10, 11], 23n, "10", "11", undefined],
-    [[10, 11], 4n, "10", "11", undefined],
-    [[64], 64n, "64", "64", "20"],
-    [[6], 6n, `6${",000".repeat(6)}`, `6${",000".repeat(6)}`, undefined, raw],
+  for (const [prices, least, most, label, settings = context] of [
+    [[64], "64", "64", "price"],
+    [[6], `6${",000".repeat(6)}`, `6${",000".repeat(6)}`, "price, raw", raw],
   ] as const) {
-    it(`pricesFigures draws prices ${prices.join()} from ${least} to ${most}, and strike ${strike} ${drawn === undefined ? "not" : `at ${drawn}`}`, () => {
-      const text = figureOf(prices, strike * ONE, settings);
-      const [, mark] = shapesOf(text);
-      expect(mark?.slice("strike M".length).split(".")[0]).to.equal(drawn);
-      expect(labelsOf(text).slice(2)).to.deep.equal([
+    it(`pricesFigures labels the ends of its axis ${least} and ${label}: ${most}`, () => {
+      expect(labelsOf(figureOf(prices, settings)).slice(2)).to.deep.equal([
         least,
-        `price${settings.raw ? ", raw" : ""}: ${most} →`,
+        `${label}: ${most} →`,
       ]);
-      expect(text.includes(" against strike<")).to.equal(mark !== undefined);
     });
   }
 
@@ -94,7 +82,7 @@ describe("the histogram of opening prices", () => {
       orderID: 1n,
       exType,
     }));
-    const charts = plain(pricesFigures(orders, 0n, context)).matchAll(
+    const charts = plain(pricesFigures(orders, context)).matchAll(
       /<figcaption>(.*?): .*?price of ([\d,]+) /gu,
     );
     expect(
