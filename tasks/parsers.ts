@@ -27,25 +27,6 @@ import { groupDigits, operationNames, units } from "../src/protocol/index.js";
  */
 type Parse<Value> = (text: string, where: string, isRaw: boolean) => Value;
 
-/** A time that may count from the chain's clock. */
-export class Time {
-  public constructor(
-    /** The text as typed. */
-    public readonly text: string,
-    /** @throws VaultError VAULT_TIME_IN_PAST */
-    public readonly after: (chainTime: number) => bigint,
-  ) {}
-}
-
-/** An amount of tokens; their decimals are configured, or recorded with mocks. */
-export class Amount {
-  public constructor(
-    public readonly scaledBy: (tokenDecimals: number) => bigint,
-    /** Names the option in errors. */
-    public readonly where: string,
-  ) {}
-}
-
 /** Chosen ids, or a range; without `lastId`, to the end of the list. */
 export type OrderSelection =
   | { readonly ids: readonly bigint[]; readonly lastId?: undefined }
@@ -90,19 +71,16 @@ export const parsers = {
   seconds: parseSeconds,
   /** Wei per gas. */
   gasPrice: parseGasPrice,
-  /** Unscaled, typed in tokens. */
-  amount: (text, where, isRaw) =>
-    isRaw
-      ? parseInteger(text, where)
-      : new Amount((decimals) => parseDecimal(text, where, decimals), where),
+  /** Unscaled with `--raw`; else a text in tokens, whose decimals are not known yet. */
+  amount: (text, where, isRaw) => (isRaw ? parseInteger(text, where) : text),
   /** Unscaled, typed in percent. */
   percent: (text, where, isRaw) =>
     isRaw
       ? parseInteger(text, where)
       : parseDecimal(text, where, units.percent.decimals),
-  futureTime: parseFuture([]),
-  settlementTime: parseFuture(["end"]),
-  watchEnd: parseFuture(["settled", "expired"]),
+  futureTime: timeOr([]),
+  settlementTime: timeOr(["end"]),
+  watchEnd: timeOr(["settled", "expired"]),
   ids: parseIds,
   orders: parseOrders,
 } as const satisfies Readonly<Record<string, Parse<unknown>>>;
@@ -177,7 +155,11 @@ export function parseGasPrice(text: string, where: string): bigint {
 }
 
 /** Parses a decimal number; refuses more digits than the scale has. */
-function parseDecimal(text: string, where: string, decimals: number): bigint {
+export function parseDecimal(
+  text: string,
+  where: string,
+  decimals: number,
+): bigint {
   try {
     return parseUint256(parseUnits(text, decimals), where);
   } catch (error) {
@@ -190,23 +172,28 @@ function parseDecimal(text: string, where: string, decimals: number): bigint {
   }
 }
 
-/** @param words Other values of the option. */
-function parseFuture<const Word extends string>(
-  words: readonly Word[],
-): Parse<Time | Word> {
+/**
+ * The text of a time, which may count from the chain's clock, or one of the words. Refuses a
+ * malformed one before any request.
+ */
+function timeOr(words: readonly string[]): Parse<string> {
   return (text, where) => {
-    const found = words.find((word) => word === text);
-    if (found !== undefined) {
-      return found;
+    if (!words.includes(text)) {
+      parseTime(text, where, 0, words);
     }
-    // Refuses a malformed time before any request.
-    parseTime(text, where, 0, words);
-    return new Time(text, (chainTime) => {
-      const time = parseTime(text, where, chainTime, words);
-      requireFuture(time, where, chainTime);
-      return time;
-    });
+    return text;
   };
+}
+
+/** @throws VaultError VAULT_TIME_IN_PAST */
+export function parseFutureTime(
+  text: string,
+  where: string,
+  chainTime: number,
+): bigint {
+  const time = parseTime(text, where, chainTime);
+  requireFuture(time, where, chainTime);
+  return time;
 }
 
 /** Parses a list, or one range of any length. */

@@ -18,7 +18,8 @@ import { hideInOrder, readAction } from "./open-vault.js";
 import { labelledValues, title } from "./output/blocks.js";
 import { formatValue } from "./output/format-value.js";
 import { readingsBlock } from "./output/readings.js";
-import { Amount, Time } from "./parsers.js";
+import { toFlag } from "./parse-options.js";
+import { parseDecimal, parseFutureTime } from "./parsers.js";
 import { readTask } from "./definitions.js";
 
 export function createReadAction(
@@ -28,20 +29,25 @@ export function createReadAction(
   return readAction(readTask(operation), async (vault, args) => {
     const { block: blockTag, from, raw, ...rest } = args;
     const typed: Readonly<Record<string, unknown>> = rest;
+    const flagOf = (field: Field): string => toFlag(field.option ?? field.name);
     const values = inputs.map((field) => {
       const value = typed[field.option ?? field.name];
       // Refused before any request, if the scale is not known.
-      return value instanceof Amount ? inTokensOf(vault, value) : value;
+      return field.unit === "token" && typeof value === "string"
+        ? inTokensOf(vault, value, flagOf(field))
+        : value;
     });
     const context = vault.withOptions({ from }).readContext({ blockTag });
     // The clock of the chain is read first only if a time counts from it.
-    const header = values.some((value) => value instanceof Time)
+    const header = inputs.some(({ unit }) => unit === "timestamp")
       ? await readHeader(context)
       : undefined;
-    const time = header?.block.timestamp ?? 0;
-    const given = values.map((value) =>
-      value instanceof Time ? value.after(time) : value,
-    );
+    const given = inputs.map((field, index) => {
+      const value = values[index];
+      return header !== undefined && field.unit === "timestamp"
+        ? parseFutureTime(String(value), flagOf(field), header.block.timestamp)
+        : value;
+    });
     const [first] = given;
     const isVariant = inputs[0]?.unit === "contractType";
     // Without arguments, a call for each contract or contract type.
@@ -110,13 +116,14 @@ export function createReadAction(
 
 /** @throws VaultError VAULT_TOKEN_DECIMALS_NOT_CONFIGURED */
 function inTokensOf(
-  { networkName: network, settings }: HardhatVault,
-  { scaledBy, where }: Amount,
+  { networkName: network, settings: { tokenDecimals } }: HardhatVault,
+  text: string,
+  where: string,
 ): bigint {
-  if (settings.tokenDecimals === undefined) {
+  if (tokenDecimals === undefined) {
     throw vaultError("VAULT_TOKEN_DECIMALS_NOT_CONFIGURED", { where, network });
   }
-  return scaledBy(settings.tokenDecimals);
+  return parseDecimal(text, where, tokenDecimals);
 }
 
 /** Several arguments become one object, as `vault.read` takes them. */

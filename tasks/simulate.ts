@@ -39,7 +39,6 @@ import { formatValue } from "./output/format-value.js";
 import type { FormatContext } from "./output/format-value.js";
 import { labelOf } from "./output/readings.js";
 import { selectedNetwork } from "./parse-options.js";
-import { Time } from "./parsers.js";
 
 export default readAction(
   simulateTask,
@@ -51,7 +50,7 @@ export default readAction(
       vault,
       {
         from,
-        atTime: atTime instanceof Time ? atTime.text : atTime,
+        atTime,
         orders: ids,
         tokens,
         blockNumber: block,

@@ -27,7 +27,7 @@ import {
   valuesIn,
 } from "./output/readings.js";
 import { renderText } from "./output/render-text.js";
-import { Time } from "./parsers.js";
+import { parseFutureTime } from "./parsers.js";
 import { taskAction } from "./run-task.js";
 import type { TaskReport } from "./run-task.js";
 import { ATTEMPT, describeAttempt, readState } from "./vault-state.js";
@@ -64,6 +64,9 @@ export default taskAction(
       CHECK_TIMEOUT_MS,
     ),
 );
+
+/** An event, or a time in Unix seconds. */
+type End = "settled" | "expired" | bigint | undefined;
 
 /** What is printed of a check: JSON, or lines of text on a terminal. */
 type Shown = Pick<TaskReport, "json" | "blocks">;
@@ -103,10 +106,14 @@ export async function* watch(
   ) {
     throw failure;
   }
+  const end: End =
+    until === undefined || until === "settled" || until === "expired"
+      ? until
+      : parseFutureTime(until, "--until", first.time);
   let seen = first;
   const isLast = (): boolean =>
-    isOver(until, first, seen, (now() - startedAt) / 1_000);
-  yield { ...firstSight(seen, until, raw), isLast: isLast() };
+    isOver(end, first, seen, (now() - startedAt) / 1_000);
+  yield { ...firstSight(seen, end, raw), isLast: isLast() };
   let outage: string | undefined;
   while (!isLast()) {
     await sleep(interval);
@@ -169,24 +176,23 @@ function isOutage(error: unknown): error is VaultError {
 
 /** @param elapsed Seconds of this machine, since the clock of a lost node stands still. */
 function isOver(
-  until: Args["until"],
+  end: End,
   first: VaultState,
   { readings: { round }, time }: VaultState,
   elapsed: number,
 ): boolean {
-  if (until === undefined) {
+  if (end === undefined) {
     return false;
   }
-  if (until instanceof Time) {
-    const now = Math.max(time, first.time + Math.floor(elapsed));
-    return BigInt(now) >= until.after(first.time);
+  if (typeof end === "bigint") {
+    return Math.max(time, first.time + Math.floor(elapsed)) >= end;
   }
   const meant = first.readings.round;
   if (isFailedReading(meant)) {
     throw meant.error;
   }
   // As for a settlement: this machine's clock does not end a round.
-  if (until === "expired" && hasEnded(meant, time) === true) {
+  if (end === "expired" && hasEnded(meant, time) === true) {
     return true;
   }
   if (isFailedReading(round)) {
@@ -198,7 +204,7 @@ function isOver(
       actual: describeRound(round),
     });
   }
-  return until === "settled" && round.settled;
+  return end === "settled" && round.settled;
 }
 
 function changesBetween(before: VaultState, after: VaultState): string[] {
@@ -220,20 +226,20 @@ function changesBetween(before: VaultState, after: VaultState): string[] {
   );
 }
 
-export function firstSight(
-  seen: VaultState,
-  until: Args["until"],
-  raw: boolean,
-): Shown {
+export function firstSight(seen: VaultState, end: End, raw: boolean): Shown {
   const { settings, time, envelope, readings } = seen;
-  const end = until instanceof Time ? describeTime(until.after(time)) : until;
   const { round, ...others } = readings;
   const context = { ...settings, chainTime: time, raw };
   const failed = failuresOf(others).map(({ shortMessage }) => shortMessage);
   return {
     json: documentOf(seen, []),
     blocks: [
-      title(`Watching${end === undefined ? "" : ` until ${end}`}`, envelope),
+      title(
+        end === undefined
+          ? "Watching"
+          : `Watching until ${typeof end === "bigint" ? describeTime(end) : end}`,
+        envelope,
+      ),
       readingsBlock("getLatestRoundInfo", [{ value: round }], context),
       labelledValues([[ATTEMPT, describeAttempt(seen)]]),
       notes(...new Set(failed)),

@@ -121,6 +121,7 @@ describe("a mistake on the command line", () => {
     live | status --all --block pending | VAULT_INVALID_ARGUMENT | --block: pending is not a
     live | orders --raw --scaled | VAULT_INVALID_ARGUMENT | --raw and --scaled
     live | settle --confirmations 0 --yes | VAULT_INVALID_ARGUMENT | --confirmations:
+    live | margins --max-volume 1.0000001 --apy 10 --end-time +7d | VAULT_INVALID_DECIMAL | --max-volume
     unconfigured | ${MARGINS} +7d | VAULT_TOKEN_DECIMALS_NOT_CONFIGURED | --max-volume | networks.unconfigured.vault.tokenDecimals | --raw
     badFrom | request queryVolume | VAULT_INVALID_ADDRESS | networks.badFrom.from | ${BAD_CHECKSUM} | checksum
     badUrl | volume | VAULT_CONFIG_VARIABLE | badUrl | TEST_BAD_URL | URL

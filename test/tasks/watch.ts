@@ -9,7 +9,6 @@ import type {
   VaultRound,
 } from "../../src/protocol/index.js";
 import { toDocument } from "../../tasks/error-texts.js";
-import { Time } from "../../tasks/parsers.js";
 import { ATTEMPT, readState } from "../../tasks/vault-state.js";
 import type { VaultState } from "../../tasks/vault-state.js";
 import { firstSight, showChanges, watch } from "../../tasks/watch.js";
@@ -31,7 +30,7 @@ import { useTasks } from "../helpers/use-tasks.js";
 
 /** Something that happens to the node in a pause. */
 type Step = (node: ScriptedNode) => void;
-type Until = "settled" | "expired" | Time | undefined;
+type Until = string | undefined;
 
 const HEAD_TIME = TIME_OF_GENESIS + 5;
 const PAUSE_MS = 60_000;
@@ -90,8 +89,7 @@ async function watchThrough(
 }
 
 /** The time of so many pauses after the first check. */
-const after = (pauses: number): Time =>
-  new Time("", (time) => BigInt(time + (pauses * PAUSE_MS) / 1_000));
+const after = (pauses: number): string => `+${(pauses * PAUSE_MS) / 1_000}s`;
 
 const nothing: Step = () => undefined;
 const mine =
@@ -278,7 +276,7 @@ describe("events of vault watch", () => {
 
   it("watch pauses for five seconds without --interval", async () => {
     const pauses: number[] = [];
-    const until = new Time("", (time) => BigInt(time + 10));
+    const until = "+10s";
     const events = watch(
       hostOf(nodeOf()),
       { until, interval: undefined, from: undefined, raw: false },
