@@ -9,8 +9,8 @@ import {
 import type { Hex, OperationName } from "../protocol/index.js";
 import { quoteForeignText } from "../redact.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
-import { framesOf, traceTransaction } from "../rpc/traces.js";
-import type { CallFrame } from "../rpc/traces.js";
+import { framesOf, traceTransaction } from "../rpc/transactions.js";
+import type { CallFrame } from "../rpc/transactions.js";
 import { NoVerdict, describe, requireVault } from "./assertion.js";
 import type { Verdict } from "./assertion.js";
 import { hashOf, requireReceipt } from "./sent-transaction.js";

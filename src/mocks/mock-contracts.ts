@@ -12,7 +12,7 @@ import { asRecord } from "../json.js";
 import { byRole, contractRoleNames } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
 import { getNextBlock } from "../rpc/blocks.js";
-import { isDevelopmentNode } from "../rpc/development-node.js";
+import { isDevelopmentNode } from "../rpc/chain.js";
 import {
   MockLiquidityPoolArtifact,
   MockTradingArtifact,

@@ -22,7 +22,7 @@ import type { ContractRole } from "../protocol/index.js";
 import { getBalance } from "../rpc/accounts.js";
 import type { BlockInfo } from "../rpc/blocks.js";
 import { tryCall } from "../rpc/calls.js";
-import { isDevelopmentNode } from "../rpc/development-node.js";
+import { isDevelopmentNode } from "../rpc/chain.js";
 import { NO_REASON } from "../rpc/revert-reason.js";
 import { requireFeeLimit, resolveFees } from "../sending/fees.js";
 import type { GasPrice } from "../sending/fees.js";

@@ -13,8 +13,8 @@ import {
   TRANSACTION_GAS_CAP,
   getGasPrice,
   getPriorityFee,
+  isDevelopmentNode,
 } from "../rpc/chain.js";
-import { isDevelopmentNode } from "../rpc/development-node.js";
 import type { Reverted, RpcClient } from "../rpc/rpc-client.js";
 
 /** Gas prices that a transaction offers, in wei. */

@@ -24,7 +24,7 @@ import type { VaultHost } from "../host.js";
 import type { Address, VaultRound } from "../protocol/index.js";
 import { isSameRound } from "../protocol/round.js";
 import { UNKNOWN_GENESIS, getGenesisHash } from "../rpc/blocks.js";
-import { isDevelopmentNodeNow } from "../rpc/development-node.js";
+import { isDevelopmentNodeNow } from "../rpc/chain.js";
 import { isSignedAs, newestOf, sentSchema } from "./transaction.js";
 import type { SentTransaction } from "./transaction.js";
 

@@ -17,7 +17,7 @@ import {
 } from "../errors.js";
 import type { Address } from "../protocol/index.js";
 import { getAccounts, getNonce } from "../rpc/accounts.js";
-import { isDevelopmentNode } from "../rpc/development-node.js";
+import { isDevelopmentNode } from "../rpc/chain.js";
 import { classify } from "../rpc/errors.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 

@@ -10,7 +10,7 @@ import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
 import { getNextBlock } from "../rpc/blocks.js";
 import type { BlockInfo } from "../rpc/blocks.js";
-import { isDevelopmentNode } from "../rpc/development-node.js";
+import { isDevelopmentNode } from "../rpc/chain.js";
 import type { CheckRound } from "../sending/look.js";
 import { chooseNextBlock } from "../simulation/next-block.js";
 import type { ChosenNextBlock } from "../simulation/next-block.js";

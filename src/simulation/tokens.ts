@@ -11,7 +11,7 @@ import type { Address } from "../protocol/index.js";
 import type { PinnedBlock } from "../rpc/blocks.js";
 import { callContract } from "../rpc/calls.js";
 import { readOnBranch } from "../rpc/blocks.js";
-import { framesOf } from "../rpc/traces.js";
+import { framesOf } from "../rpc/transactions.js";
 import type { TokenDescription, Transfer } from "./types.js";
 
 /** Replaces a token's address for the chain's own currency. */

@@ -3,7 +3,7 @@ import { expect } from "chai";
 import {
   isDevelopmentNode,
   isDevelopmentNodeNow,
-} from "../../src/rpc/development-node.js";
+} from "../../src/rpc/chain.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { codedError } from "../helpers/foreign-errors.js";
 import { HASH } from "../helpers/names.js";
