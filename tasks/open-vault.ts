@@ -190,24 +190,19 @@ export async function readEnvelope(
 }
 
 /** Begins a series of reads that are all of one branch of the chain. */
-export async function pinVault<Vault extends VaultClient>(
-  vault: Vault,
+export async function pinVault(
+  vault: VaultClient,
   blockTag?: BlockTag,
 ): Promise<{
   readonly envelope: Envelope;
   readonly pin: PinnedBlock;
-  readonly pinned: Vault;
 }> {
   const [chainId, { block, pin }] = await Promise.all([
     vault.chainId(),
     readHeader(vault.readContext({ blockTag })),
   ]);
   const { networkName: network } = vault;
-  return {
-    envelope: { network, chainId, block },
-    pin,
-    pinned: vault.pinnedTo(pin),
-  };
+  return { envelope: { network, chainId, block }, pin };
 }
 
 /** Hides secrets in the only text of an order, which anybody may have written. */

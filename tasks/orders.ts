@@ -30,15 +30,15 @@ import type { Listing } from "./output/listing.js";
 export default readAction(ordersTask, async (vault, args, { terminal }) => {
   const form = parseListingForm(args);
   const { ids: selection, state, holder, skipEmpty, from, raw } = args;
-  const { envelope, pinned } = await pinVault(vault, args.block);
-  const { number: blockTag, timestamp: chainTime } = envelope.block;
-  const orders = pinned.orders({
+  const { envelope, pin } = await pinVault(vault, args.block);
+  const { timestamp: chainTime } = envelope.block;
+  const orders = vault.orders({
     ...selection,
     state,
     holder,
     skipEmpty,
     from,
-    blockTag,
+    blockTag: pin,
     onProgress: (far) => {
       terminal.progress("Reading orders", far);
     },

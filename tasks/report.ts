@@ -59,15 +59,14 @@ export default readAction(reportTask, async (vault, args, surroundings) => {
 
 /** Reads all at one block: the state first, then what was asked for. */
 async function gather(
-  opened: HardhatVault,
+  vault: HardhatVault,
   args: TaskValues<typeof reportTask>,
   { hre, terminal, typed }: TaskSurroundings,
 ): Promise<Page & { readonly failures: number }> {
   const { block: blockTag, ids, from, raw } = args;
-  const state = await readState(opened, { blockTag, from });
+  const state = await readState(vault, { blockTag, from });
   const { envelope, readings } = state;
   const { number } = envelope.block;
-  const vault = opened.pinnedTo(state.pin);
   const context = { ...vault.settings, chainTime: state.time, raw };
   let failures = state.failures.length;
   const parts: Array<Block | Markup> = [
@@ -79,7 +78,7 @@ async function gather(
   if (args.rounds) {
     const rounds = await Array.fromAsync(
       vault.rounds({
-        toBlock: number,
+        toBlock: state.pin,
         from,
         onProgress: (far) => {
           terminal.progress("Reading blocks", far);
@@ -114,7 +113,7 @@ async function gather(
       vault.orders({
         ids: ids.toSorted((one, other) => (one < other ? -1 : 1)),
         from,
-        blockTag: number,
+        blockTag: state.pin,
         onProgress: (far) => {
           terminal.progress("Reading orders", far);
         },

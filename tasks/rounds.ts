@@ -18,10 +18,10 @@ import type { Listing } from "./output/listing.js";
 export default readAction(roundsTask, async (vault, args, { terminal }) => {
   const form = parseListingForm(args);
   const { fromBlock, block, toBlock = block, from, raw } = args;
-  const { envelope, pinned } = await pinVault(vault, toBlock);
-  const rounds = pinned.rounds({
+  const { envelope, pin } = await pinVault(vault, toBlock);
+  const rounds = vault.rounds({
     fromBlock,
-    toBlock: envelope.block.number,
+    toBlock: pin,
     from,
     onProgress: (far) => {
       terminal.progress("Reading blocks", far);

@@ -97,14 +97,14 @@ async function readStates(
   target: ReadOptions,
 ): Promise<[VaultState, ...VaultState[]]> {
   const own = await readState(vault, target);
-  const { envelope, pin } = own;
+  const { pin } = own;
   const { blockTag = "latest" } = target;
-  const pinned = { ...target, blockTag: envelope.block.number };
+  const pinned = { ...target, blockTag: pin };
   const time = blockTag === "latest" ? own.time : undefined;
   const instances = await Promise.all(
     names.map(async (name) => {
       const instance = await vault.instance(name).withScalesOfMocks();
-      return await readState(instance.pinnedTo(pin), pinned, time);
+      return await readState(instance, pinned, time);
     }),
   );
   return [own, ...instances];

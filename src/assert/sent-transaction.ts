@@ -56,10 +56,9 @@ export async function readAroundTransaction<Value>(
   }
   await requireUnchangedMocks(client, hash, blockNumber);
   const pin = { number: blockNumber, hash: blockHash };
-  const pinned = client.pinnedTo(pin);
   const [before, after] = await Promise.all([
-    read(pinned, { blockTag: blockNumber - 1 }),
-    read(pinned, { blockTag: blockNumber }),
+    read(client, { blockTag: blockNumber - 1 }),
+    read(client, { blockTag: pin }),
   ]);
   await requireSameBranch(client.rpc, pin);
   return { hash, before, after };

@@ -6,6 +6,7 @@ import { enums } from "../protocol/index.js";
 import type { Address, EnumName } from "../protocol/index.js";
 import { escapeUntrusted } from "../escape.js";
 import { asRecord } from "../json.js";
+import type { BlockId, PinnedBlock } from "../rpc/blocks.js";
 
 const tags = ["latest", "safe", "finalized", "earliest", "pending"] as const;
 
@@ -174,6 +175,19 @@ export function parseBlockTag(value: unknown, where = "blockTag"): string {
     return toQuantity(value);
   }
   throw vaultError("VAULT_INVALID_BLOCK", { where, value: givenInput(value) });
+}
+
+/** @returns The same, or a block with its hash as it is. */
+export function parseBlock(value: unknown, where = "blockTag"): BlockId {
+  return isPinnedBlock(value) ? value : parseBlockTag(value, where);
+}
+
+function isPinnedBlock(value: unknown): value is PinnedBlock {
+  const { number, hash } = asRecord(value);
+  return (
+    Number.isSafeInteger(number) &&
+    (hash === undefined || isHexString(hash, 32))
+  );
 }
 
 /** @throws VaultError VAULT_INVALID_ARGUMENT for the pending block */

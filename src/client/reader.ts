@@ -4,7 +4,7 @@ import { fallbackTo, hasErrorCode, vaultError } from "../errors.js";
 import type { ContractRole } from "../protocol/index.js";
 import { hasCode } from "../rpc/accounts.js";
 import { getBlock, toBlockId } from "../rpc/blocks.js";
-import type { BlockId } from "../rpc/blocks.js";
+import type { BlockId, PinnedBlock } from "../rpc/blocks.js";
 import { callContract } from "../rpc/calls.js";
 import type { CallResult } from "../rpc/calls.js";
 import { isRefusal } from "../rpc/errors.js";
@@ -24,8 +24,11 @@ export const readOptions = {
    * Default: the client's, else the zero address.
    */
   from: option<AccountLike>(),
-  /** Block to read at. Default: "latest". */
-  blockTag: option<BlockTag>(),
+  /**
+   * Block to read at; one with its hash is read of that branch of the chain. Default:
+   * "latest".
+   */
+  blockTag: option<BlockTag | PinnedBlock>(),
   /** Milliseconds for the whole read, retries included. Default: 300,000. */
   timeout: option<number>(),
   /** Ends the read when aborted; the read throws its reason. */

@@ -4,7 +4,7 @@ import { isSameRound } from "../protocol/round.js";
 import type { PinnedBlock } from "../rpc/blocks.js";
 import { getBlock, requireSameBranch } from "../rpc/blocks.js";
 import { encodeCall } from "./codec.js";
-import { parseBlockTag, parseCount, requireFixedBlock } from "./inputs.js";
+import { parseBlock, parseCount, requireFixedBlock } from "./inputs.js";
 import type { BlockTag } from "./inputs.js";
 import { checkOptions, option } from "./options.js";
 import type { OptionsOf } from "./options.js";
@@ -66,7 +66,7 @@ const roundsOptions = {
   /** First block of the range. Default: the chain's first. */
   fromBlock: option<BlockTag>(),
   /** Last block of the range. Default: the latest. */
-  toBlock: option<BlockTag>(),
+  toBlock: option<BlockTag | PinnedBlock>(),
   /** Requests at the same time. Default: 16. */
   concurrency: option<number>(),
 };
@@ -92,7 +92,7 @@ export async function* readRounds(
   try {
     const { fromBlock = 0, toBlock = "latest", ...rest } = options;
     for (const [where, tag] of Object.entries({ fromBlock, toBlock })) {
-      parseBlockTag(tag, where);
+      parseBlock(tag, where);
       requireFixedBlock(tag, where);
     }
     parseCount(options.concurrency, "concurrency");

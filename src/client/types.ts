@@ -1,5 +1,5 @@
 // The types of this entry, which the main entry exports too.
-export type { BlockInfo } from "../rpc/blocks.js";
+export type { BlockInfo, PinnedBlock } from "../rpc/blocks.js";
 export type {
   AddressResolver,
   ContractAddresses,

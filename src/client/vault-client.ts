@@ -12,8 +12,8 @@ import type {
   OperationResult,
   ReadOperationName,
 } from "../protocol/index.js";
-import { getBlock, toBlockId } from "../rpc/blocks.js";
-import type { BlockInfo, PinnedBlock } from "../rpc/blocks.js";
+import { getBlock } from "../rpc/blocks.js";
+import type { BlockInfo } from "../rpc/blocks.js";
 import { getChainId } from "../rpc/chain.js";
 import {
   DEFAULT_TIMEOUT_MS,
@@ -35,7 +35,7 @@ import type { ErrorAbisOf } from "./error-abis.js";
 import { isNotConfigured } from "./failed-reading.js";
 import {
   parseAccount,
-  parseBlockTag,
+  parseBlock,
   parseDuration,
   withAddress,
 } from "./inputs.js";
@@ -77,8 +77,6 @@ export class VaultClient extends ReadMethods {
   protected readonly locate: AddressResolver;
   /** Sender of reads that name none. Default: `defaultFrom()`. */
   protected readonly from: string | undefined;
-  /** The block whose reads are all of one branch of the chain. */
-  protected readonly pin?: PinnedBlock;
   private madeContracts: VaultContracts | undefined;
 
   /**
@@ -286,7 +284,7 @@ export class VaultClient extends ReadMethods {
   public async block(blockTag: BlockTag = "latest"): Promise<BlockInfo> {
     const { number, timestamp } = await getBlock(
       this.rpc,
-      parseBlockTag(blockTag),
+      parseBlock(blockTag),
     );
     return { number, timestamp };
   }
@@ -320,16 +318,6 @@ export class VaultClient extends ReadMethods {
   }
 
   /**
-   * Returns the same vault, whose reads at this block's number are of this branch of the
-   * chain. `requireSameBranch()` shows at the end of a series that it still is.
-   *
-   * @internal
-   */
-  public pinnedTo(pin: PinnedBlock): this {
-    return this.copy({ pin });
-  }
-
-  /**
    * Returns a vault with the methods and the fields of this one, those of a subclass among
    * them, but for these parts.
    *
@@ -339,7 +327,6 @@ export class VaultClient extends ReadMethods {
     readonly locate?: AddressResolver;
     readonly rpc?: RpcClient;
     readonly from?: string | undefined;
-    readonly pin?: PinnedBlock;
   }): this {
     // an object of the same class
     const copied = Object.create(Reflect.getPrototypeOf(this)) as this;
@@ -350,12 +337,11 @@ export class VaultClient extends ReadMethods {
   public readContext({
     blockTag = "latest",
   }: Pick<ReadOptions, "blockTag"> = {}): Context {
-    const { rpc, pin, errorAbisOf, from = this.defaultFrom() } = this;
-    const tag = parseBlockTag(blockTag);
+    const { rpc, errorAbisOf, from = this.defaultFrom() } = this;
     return {
       rpc,
       from,
-      block: pin !== undefined && tag === toBlockId(pin) ? pin : tag,
+      block: parseBlock(blockTag),
       locate: async (role, operation) => await this.addressOf(role, operation),
       errorAbisOf,
     };

@@ -68,9 +68,8 @@ export async function capture(
   const ids = orders.map((id) => parseUint256(id, "orders"));
   requireFixedBlock(blockTag, "blockTag");
   const { snapshot, pin } = await takePinnedSnapshot(vault, { blockTag });
-  const series = vault.pinnedTo(pin);
   const { chainId, block, round } = snapshot;
-  const pinned = { blockTag: block.number };
+  const pinned = { blockTag: pin };
   let failed = 0;
   /** Converts a value for the file; a replay of a failure needs the revert data. */
   const record = (value: unknown): unknown => {
@@ -95,7 +94,7 @@ export async function capture(
   const recordedMargins: object[] = [];
   for (const { maxVolume, APY, endTime } of allTerms) {
     const terms = { maxVolume, APY, endTime };
-    const result = await series.calMargins(terms, pinned).catch(failedReading);
+    const result = await vault.calMargins(terms, pinned).catch(failedReading);
     recordedMargins.push({
       ...asRecord(toJsonValue(terms)),
       ...asRecord(record(result)),
@@ -103,9 +102,7 @@ export async function capture(
   }
   const recordedOrders: Record<string, unknown> = {};
   const found =
-    ids.length === 0
-      ? []
-      : series.orders({ ids: [...new Set(ids)], ...pinned });
+    ids.length === 0 ? [] : vault.orders({ ids: [...new Set(ids)], ...pinned });
   for await (const { orderID, ...order } of found) {
     recordedOrders[String(orderID)] = record(order);
   }

@@ -9,7 +9,7 @@ import type { Stopped } from "../guard/outcome.js";
 import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
 import { getNextBlock } from "../rpc/blocks.js";
-import type { BlockInfo } from "../rpc/blocks.js";
+import type { BlockInfo, PinnedBlock } from "../rpc/blocks.js";
 import { isDevelopmentNode } from "../rpc/chain.js";
 import type { CheckRound } from "../sending/look.js";
 import { chooseNextBlock } from "../simulation/next-block.js";
@@ -28,7 +28,7 @@ export interface RoundAtBlock {
 /** @throws VaultError VAULT_WRONG_CHAIN, VAULT_NO_CODE */
 export async function readRoundAt(
   vault: VaultHost,
-  blockTag: number | "latest",
+  blockTag: PinnedBlock | number | "latest",
 ): Promise<RoundAtBlock> {
   const contract = await vault.addressOf("vault", "settleAll");
   const context = vault.readContext({ blockTag });
@@ -59,7 +59,7 @@ export async function readCurrentRound(
 ): Promise<CurrentRound> {
   const next = await chooseNextBlock(vault);
   const { base } = next;
-  const found = await readRoundAt(vault.pinnedTo(base), base.number);
+  const found = await readRoundAt(vault, base);
   await requireFreshHead(vault, found.block);
   return { ...found, next };
 }

@@ -183,10 +183,9 @@ async function readAround(
     const block = await getBlock(vault.rpc, pin);
     const parent = { number: number - 1, hash: block.parentHash };
     const [readings, before] = await readOnBranch(vault.rpc, pin, async () => [
-      await vault.pinnedTo(block).snapshot({ blockTag: number }),
+      await vault.snapshot({ blockTag: block }),
       await vault
-        .pinnedTo(parent)
-        .getLatestRoundInfo({ blockTag: parent.number })
+        .getLatestRoundInfo({ blockTag: parent })
         .catch(fallbackTo(undefined, (error) => !isReorganised(error))),
     ]);
     const { round } = readings;

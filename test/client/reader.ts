@@ -5,6 +5,7 @@ import { expect } from "chai";
 import { VaultClient, isFailedOrder } from "../../src/client/index.js";
 import type { BlockTag, ContractRole } from "../../src/client/index.js";
 import type { VaultErrorCode } from "../../src/errors.js";
+import { getBlock } from "../../src/rpc/blocks.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { callMethod } from "../helpers/call-method.js";
 import {
@@ -222,6 +223,21 @@ describe("client - a read", () => {
 });
 
 describe("client - a series of reads at one block", () => {
+  it("a read at a block with its hash is of that branch, and throws VAULT_REORGED on another one", async () => {
+    const node = documentedNode({ hashes: true, head: 5 });
+    const client = new VaultClient(node, contracts);
+    const { hash } = await getBlock(client.rpc, 4);
+    const blockTag = { number: 4, hash };
+    expect(await client.queryVolume({ blockTag })).to.be.a("bigint");
+    expect(node.asked.at(-1)?.params[1]).to.include({ blockHash: hash });
+    node.reorganise(4);
+    await expectVaultError(client.queryVolume({ blockTag }), "VAULT_REORGED");
+    await expectVaultError(
+      client.queryVolume({ blockTag: { number: 4, hash: "0x12" } }),
+      "VAULT_INVALID_BLOCK",
+    );
+  });
+
   for (const hashes of [true, false]) {
     for (const blockTag of ["latest", 4] as const) {
       it(`snapshot() at ${blockTag} throws VAULT_REORGED if the chain replaces the block between its header and its only call, by ${hashes ? "hash" : "number"}`, async () => {
