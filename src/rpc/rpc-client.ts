@@ -310,15 +310,8 @@ export class RpcClient {
     const most = { rateLimited, transient };
     let attempts = 0;
     let failed: VaultError | undefined;
-    const retold = (error: VaultError): VaultError => {
-      const { code, details, cause } = error;
-      const seconds = Math.round((performance.now() - begunAt) / 1_000);
-      const problem = `${String(details["problem"]).replace(/\.$/u, "")} (tried ${attempts} times in ${seconds} s)`;
-      const more = { problem, attempts, seconds };
-      return attempts > 1
-        ? new VaultError(code, { ...details, ...more }, cause)
-        : error;
-    };
+    const retold = (error: VaultError): VaultError =>
+      afterAttempts(error, attempts, performance.now() - begunAt);
     /** @returns Undefined if the request is to be repeated. */
     const attempt = async (
       over: Promise<never>,
@@ -429,4 +422,23 @@ function waitAfter(attempt: number, retryAfterMs = 0): number {
     Math.min(backoff, LONGEST_WAIT_MS) +
     Math.min(retryAfterMs, LONGEST_RETRY_AFTER_MS)
   );
+}
+
+/** Tells in the error of a request how often it was sent, if that was more than once. */
+function afterAttempts(
+  error: VaultError,
+  attempts: number,
+  milliseconds: number,
+): VaultError {
+  if (attempts <= 1) {
+    return error;
+  }
+  const { code, details, cause } = error;
+  const { problem = "" } = details;
+  const seconds = Math.round(milliseconds / 1_000);
+  const count = `(tried ${attempts} times in ${seconds} s)`;
+  const told = `${String(problem).replace(/\.$/u, "")} ${count}`;
+  const problems = problem === "" ? {} : { problem: told };
+  const all = { ...details, ...problems, attempts, seconds };
+  return new VaultError(code, all, cause);
 }

@@ -509,6 +509,13 @@ describe("a client whose node lacks a block", () => {
     const { number } = await vault.block();
     missing = 2;
     expect(await vault.block(number)).to.include({ number });
+    missing = 9;
+    const { details } = await expectVaultError(
+      vault.block(number),
+      "VAULT_BLOCK_NOT_FOUND",
+    );
+    expect(details).to.include({ block: "5", attempts: 6 });
+    expect(details).to.not.have.property("problem");
     // Nobody has told of that one.
     missing = 1;
     await expectVaultError(vault.block(number + 1), "VAULT_BLOCK_NOT_FOUND");
