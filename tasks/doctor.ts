@@ -1,5 +1,6 @@
-import { examineSigner, examineVault, failed } from "../src/plugin/doctor.js";
+import { examineVault, failed } from "../src/plugin/doctor.js";
 import type { Check } from "../src/plugin/doctor.js";
+import { examineSigner } from "../src/plugin/settlement-checks.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { settingsOf } from "../src/plugin/addresses.js";
 import { doctorTask } from "./definitions.js";
