@@ -115,7 +115,11 @@ async function describeMined(
   const { round, guard } = entry;
   const around = await readAround(vault, round, receipt);
   const { after, block, readings } = around;
-  if (after === undefined && (await isGone(vault, receipt))) {
+  const seenAgain =
+    after === undefined
+      ? await getReceipt(vault.rpc, hash).catch(fallbackTo(receipt))
+      : receipt;
+  if (seenAgain?.blockHash !== receipt.blockHash) {
     // A node may promise a block that never comes.
     const reason = `The node showed it in block ${blockNumber}, but has neither that block nor the receipt any more: it may still be mined.`;
     return { status: "unconfirmed", hash, reason, isFinal: false };
@@ -142,17 +146,6 @@ async function describeMined(
         ? null
         : findDifferences(preview, receipt, readings),
   };
-}
-
-/** True if the node has no receipt any more, or one of another block. */
-async function isGone(
-  { rpc }: VaultHost,
-  { hash, blockHash }: Receipt,
-): Promise<boolean> {
-  return await getReceipt(rpc, hash).then(
-    (now) => now?.blockHash !== blockHash,
-    fallbackTo(false),
-  );
 }
 
 /** The round around a transaction, as far as it can be read. */

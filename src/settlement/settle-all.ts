@@ -27,7 +27,7 @@ import {
   requireSomethingToDo,
   roundChecker,
 } from "./current-round.js";
-import type { CurrentRound, RoundAtBlock } from "./current-round.js";
+import type { CurrentRound } from "./current-round.js";
 import { describeEnd } from "./effect.js";
 import { revertedBefore } from "./next-run.js";
 import { defaultConfirmations, parseOptions } from "./options.js";
@@ -86,8 +86,8 @@ async function settleAs(
   options: ParsedOptions,
 ): Promise<SettlementResult> {
   const now = await readCurrentRound(vault);
-  note(progress, now);
-  const { chainId, contract, round } = now;
+  const { chainId, contract, block, round } = now;
+  Object.assign(progress, { chainId, block, round });
   const journal = await Journal.of(vault, chainId, contract.address);
   await journal.refuseUnfinished();
   const route = await findRoute(vault, signer.address, "latest", {
@@ -121,13 +121,6 @@ interface Progress {
   preview?: Simulation | null;
   /** Of a transaction that an earlier run sent. */
   hash?: Hex | undefined;
-}
-
-function note(
-  progress: Progress,
-  { chainId, block, round }: RoundAtBlock,
-): void {
-  Object.assign(progress, { chainId, block, round });
 }
 
 /**
@@ -167,9 +160,10 @@ async function requireSettled(
 ): Promise<SettlementResult> {
   return await untilStopped(vault, async (progress) => {
     const now = await readCurrentRound(vault);
-    note(progress, now);
+    const { chainId, block, round } = now;
+    Object.assign(progress, { chainId, block, round });
     await requireSomethingToDo(vault, now, options);
-    const details = { round: describeRound(now.round) };
+    const details = { round: describeRound(round) };
     throw vaultError("VAULT_SETTLEMENT_NEEDED", details);
   });
 }
