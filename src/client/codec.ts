@@ -202,11 +202,15 @@ export function decodeAnswer({
   const contract = contractRoles[role].label;
   if ("reverted" in answer) {
     const { text, kind } = answer.reverted;
-    const hint =
+    const advice =
       kind === "none"
         ? silentRevertHint(source, network)
         : (mockHint(source) ??
           "This reason is from the contract: correct what it names, or ask the contract's operator.");
+    const hint =
+      operation === "getOrderInfo"
+        ? `There may be no order with this id. ${advice}`
+        : advice;
     const details = { operation, reason: text, contract, address, hint };
     const error = vaultError("VAULT_CALL_REVERTED", details, answer.reverted);
     return { error };
