@@ -74,6 +74,14 @@ async function fixtureState(json: unknown): Promise<MockState> {
     const answer = get(recorded, path);
     set(values, path, check(operation, args, answer, path.join(".")));
   }
+  for (const [name, isRight] of [
+    ["orders", values["orders"] === asRecord(values["orders"])],
+    ["margins", Array.isArray(values["margins"])],
+  ] as const) {
+    if (values[name] !== undefined && !isRight) {
+      throw invalidArgument(name, "it is no list of answers");
+    }
+  }
   const orders = Object.entries(asRecord(values["orders"])).flatMap(
     ([key, recordedOrder]) => {
       const args = [parseOrderKey(key)];
