@@ -61,17 +61,15 @@ export async function takePinnedSnapshot(
       ),
     ),
   );
-  const { values, pin, chainId, block } = await readTogether(
-    context,
-    found.filter((query) => "call" in query),
-    async (at, call) => await readOrThrow(at, call).catch(orThrow),
-  );
-  const left = [...values];
+  const located = found.filter((query) => "call" in query);
+  const { block, pin } = await readHeader(context);
+  const { values, chainId } = await readAt(context, pin, located, [], orThrow);
+  const left = values.values();
   const readings: Record<string, unknown> = {};
   for (const [index, { path }] of standaloneQueries.entries()) {
     const query = found[index];
-    const isLocated = query !== undefined && "call" in query;
-    set(readings, path, isLocated ? left.shift() : query);
+    const isRead = query !== undefined && "call" in query;
+    set(readings, path, isRead ? left.next().value : query);
   }
   const snapshot: unknown = { chainId, block, ...readings };
   // the loop above fills exactly the places that the type names
@@ -100,39 +98,15 @@ interface Values {
   readonly chainId: number;
   /** In the place of each call its value, or what stands for it. */
   readonly values: readonly unknown[];
-  /** For each of `targets`, whether there is a contract. */
+  /** For each of the further addresses, whether there is a contract. */
   readonly codes: readonly boolean[];
-}
-
-export interface Together extends Values {
-  readonly block: BlockInfo;
-  readonly pin: PinnedBlock;
-}
-
-/** Reads a call that the lens does not answer. */
-type ReadAlone = (context: Context, call: LocatedCall) => Promise<unknown>;
-
-/**
- * Reads the header of a context's block, then all values at its hash.
- *
- * @param targets Addresses at which to look for code.
- */
-export async function readTogether(
-  context: Context,
-  calls: readonly LocatedCall[],
-  readAlone: ReadAlone = readOrThrow,
-  targets: readonly string[] = [],
-): Promise<Together> {
-  const { block, pin } = await readHeader(context);
-  const found = await readAt(context, pin, calls, readAlone, targets);
-  return { block, pin, ...found };
 }
 
 /** The header of a context's block; of the pending one, what the next block would have. */
 export async function readHeader({
   rpc,
   block,
-}: Context): Promise<Pick<Together, "block" | "pin">> {
+}: Context): Promise<{ readonly block: BlockInfo; readonly pin: PinnedBlock }> {
   if (typeof block === "object" && block.timestamp !== undefined) {
     const { number, timestamp } = block;
     return { block: { number, timestamp }, pin: block };
@@ -144,13 +118,19 @@ export async function readHeader({
   return { block: { number, timestamp }, pin: { number, hash } };
 }
 
-/** Reads values at a pinned block, all of its branch, in one request if the node can run the lens. */
+/**
+ * Reads values at a pinned block, all of its branch, in one request if the node can run
+ * the lens.
+ *
+ * @param targets Further addresses, at which to look for code.
+ * @param orFailed Makes what stands for a value that cannot be read, or throws its error.
+ */
 export async function readAt(
   context: Context,
   pin: PinnedBlock,
   calls: readonly LocatedCall[],
-  readAlone: ReadAlone = readOrThrow,
   targets: readonly string[] = [],
+  orFailed: (error: unknown) => unknown = raise,
 ): Promise<Values> {
   const { rpc } = context;
   // Nodes do not accept the number of the pending block.
@@ -163,21 +143,25 @@ export async function readAt(
       codes: await Promise.all(
         targets.map(
           async (target, index) =>
-            codes?.[index] ?? (await hasCode(rpc, target, block)),
+            codes[index] ?? (await hasCode(rpc, target, block)),
         ),
       ),
       // The last requests: at the newest block, nothing is older than they are. The contract
       // may refuse callers with code, such as the lens.
       values: await Promise.all(
-        calls.map(async (call, index) => {
+        calls.map(async ({ call, target }, index) => {
           const answer = answers[index];
           return answer !== undefined && "value" in answer
             ? answer.value
-            : await readAlone(at, call);
+            : await readCall(at, call, target).catch(orFailed);
         }),
       ),
     };
   });
+}
+
+function raise(error: unknown): never {
+  throw error;
 }
 
 /**
@@ -189,8 +173,10 @@ export async function readAt(
 export async function readInOneCall(
   context: Context,
   calls: readonly LocatedCall[],
-): Promise<Omit<Together, "pin"> | undefined> {
-  const { lens, answers, codes = [] } = await askLens(context, calls, []);
+): Promise<
+  (Omit<Values, "codes"> & { readonly block: BlockInfo }) | undefined
+> {
+  const { lens, answers } = await askLens(context, calls, []);
   if (
     lens === undefined ||
     chainsCountingOtherBlocks.has(lens.chainId) ||
@@ -201,7 +187,7 @@ export async function readInOneCall(
   const { chainId, block } = lens;
   // Another node behind the URL may lack it when it is read next.
   context.rpc.node.noteBlock(block.number);
-  return { chainId, block, values: answers.map(({ value }) => value), codes };
+  return { chainId, block, values: answers.map(({ value }) => value) };
 }
 
 /** @returns The answer of the lens, and of each call its value if it has one. */
@@ -218,21 +204,15 @@ async function askLens(
     // Only the presence of code matters here, not the result.
     ...targets.map((target) => ({ target, data: "0x" })),
   ]);
+  const { entries = [], bytes } = lens ?? {};
   const answers = calls.map(({ call: { operation } }, index) => {
-    const entry = lens?.entries[index];
-    return lens !== undefined && entry?.status === "returned"
-      ? decodeOutputs(operation, lens.bytes.subarray(entry.start, entry.end))
+    const entry = entries[index];
+    return entry?.status === "returned" && bytes !== undefined
+      ? decodeOutputs(operation, bytes.subarray(entry.start, entry.end))
       : { problem: "not read" };
   });
-  const codes = lens?.entries
+  const codes = entries
     .slice(calls.length)
     .map(({ hasCode: isCode }) => isCode);
   return { lens, answers, codes };
-}
-
-export async function readOrThrow(
-  context: Context,
-  { call, target }: LocatedCall,
-): Promise<unknown> {
-  return await readCall(context, call, target);
 }

@@ -2,7 +2,7 @@
 
 import type { LocatedAddress } from "../client/addresses.js";
 import { encodeCall, noCode } from "../client/codec.js";
-import { locate, readOrThrow, readTogether } from "../client/snapshot.js";
+import { locate, readAt, readHeader } from "../client/snapshot.js";
 import { vaultError } from "../errors.js";
 import { obstacleIn } from "../guard/outcome.js";
 import type { Stopped } from "../guard/outcome.js";
@@ -33,10 +33,11 @@ export async function readRoundAt(
   const contract = await vault.addressOf("vault", "settleAll");
   const context = vault.readContext({ blockTag });
   const call = await locate(context, encodeCall("getLatestRoundInfo", []));
-  const { chainId, block, values, codes } = await readTogether(
+  const { block, pin } = await readHeader(context);
+  const { chainId, values, codes } = await readAt(
     context,
+    pin,
     [call],
-    readOrThrow,
     [contract.address],
   );
   requireChain(vault, chainId);

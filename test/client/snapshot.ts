@@ -212,7 +212,6 @@ describe("client - snapshot", () => {
       chainId: 1,
       block: { number: 1_000, timestamp: 1_700_001_000 },
       values: [1n],
-      codes: [],
     });
     expect(node.asked.map(({ method }) => method)).to.deep.equal(["eth_call"]);
     node.on("eth_call", async (_, answer) => cutFirst(String(await answer())));
