@@ -65,6 +65,10 @@ interface ForkParts {
 
 const IN_PROCESS_CHUNK = 50;
 
+/** Kept: to find a loaded module again takes a tenth of a simulation's own work. */
+let simulating: Promise<typeof import("../simulation/simulate.js")> | undefined;
+let signing: Promise<typeof import("../sending/signer.js")> | undefined;
+
 /**
  * `connection.vault`: a {@link VaultClient} with the addresses of the Hardhat
  * configuration that can also settle, simulate a settlement and deploy mocks.
@@ -242,7 +246,8 @@ export class HardhatVault extends VaultClient implements VaultHost {
   public async simulateSettleAll(
     options: SimulateSettleAllOptions = {},
   ): Promise<Simulation> {
-    const { simulateSettleAll } = await import("../simulation/simulate.js");
+    simulating ??= import("../simulation/simulate.js");
+    const { simulateSettleAll } = await simulating;
     return (await simulateSettleAll(this, options)).simulation;
   }
 
@@ -378,7 +383,8 @@ export class HardhatVault extends VaultClient implements VaultHost {
 
   /** @internal */
   public async defaultSender(): Promise<string> {
-    const { findSender } = await import("../sending/signer.js");
+    signing ??= import("../sending/signer.js");
+    const { findSender } = await signing;
     return await findSender(this.rpc, this.connection.networkConfig);
   }
 

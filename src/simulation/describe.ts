@@ -37,11 +37,13 @@ export interface Effects {
   readonly kept: readonly Address[];
   /** Orders that were to be read. */
   readonly orders: number;
+  /** Of the vault's address. */
+  readonly source: string;
 }
 
 export async function describe(
   vault: VaultHost,
-  { attempt, run, before, after, kept, orders }: Effects,
+  { attempt, run, before, after, kept, orders, source }: Effects,
 ): Promise<Simulation> {
   const { guard, from } = attempt.route;
   const { engine, failed, gasUsed, gasPrice, block, transfers } = run;
@@ -52,7 +54,7 @@ export async function describe(
           status: "reverted" as const,
           ...(await explainFailure(vault, attempt, failed)),
         };
-  const hint = mockHint((await vault.addressOf("vault")).source);
+  const hint = mockHint(source);
   const unread = orders - countOrders(before);
   // The first is the sender's native currency.
   const balances = before.balances.map(({ amount, ...one }, index) => ({

@@ -10,7 +10,12 @@ import type { AccountLike } from "../client/inputs.js";
 import { checkOptions, option } from "../client/options.js";
 import type { OptionsOf } from "../client/options.js";
 import { readOptions } from "../client/reader.js";
-import { fallbackTo, invalidArgument, vaultError } from "../errors.js";
+import {
+  assertInvariant,
+  fallbackTo,
+  invalidArgument,
+  vaultError,
+} from "../errors.js";
 import { findRoute, namedTokens } from "../guard/call.js";
 import type { SettlementRoute } from "../guard/call.js";
 import type { VaultHost } from "../host.js";
@@ -237,10 +242,9 @@ export async function simulate(
   const before = decodeState(watched, run.before);
   const after = decodeState(watched, run.after, run.lent - run.feePaid);
   const target = contracts.find(({ role }) => role === "vault");
-  if (
-    target !== undefined &&
-    accountIn(before, target.address).codeSize === 0n
-  ) {
+  assertInvariant(target !== undefined, "a settlement without a vault");
+  const { source } = target;
+  if (accountIn(before, target.address).codeSize === 0n) {
     // Its code is known from the readings, without a request of its own. A call to an
     // address without code succeeds, and would pass for a settlement.
     throw noCode("vault", target, network, base.number);
@@ -256,6 +260,7 @@ export async function simulate(
     after,
     kept,
     orders: orderIDs.length,
+    source,
   };
   return {
     chainId: before.block.chainId,

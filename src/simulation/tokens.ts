@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 
 import { isHexString } from "ethers";
 
-import { checksumAddress } from "../client/inputs.js";
+import { addressAt } from "../client/codec.js";
 import { WORD, hexWord, readSmallWord, readWord } from "../client/words.js";
 import { fallbackTo } from "../errors.js";
 import type { VaultHost } from "../host.js";
@@ -138,7 +138,7 @@ export function nativeTransfersOf(trace: unknown): readonly Transfer[] {
 
 /** Ignores the case of a node's hex, which is no checksum. */
 function toAddress(hex: string): Address {
-  return checksumAddress(`0x${hex.slice(-40).toLowerCase()}`);
+  return addressAt(Buffer.from(hex.slice(-40), "hex"), 0);
 }
 
 /** The largest uint256 is about 10 ** 77. */

@@ -225,21 +225,19 @@ export function changesBetween(
   before: Readings,
   after: Readings,
 ): readonly ReadingChange[] {
-  return [...before].flatMap(([reading, value]) => {
+  const changes: ReadingChange[] = [];
+  for (const [reading, value] of before) {
     const other = after.get(reading);
     const isFailed = isFailedReading(value) || isFailedReading(other);
-    const fields = isFailed
-      ? ["error"]
-      : readingFields(reading).map(({ name }) => name);
-    return fields
-      .map((field) => ({
-        reading,
-        field,
-        before: valueIn(value, field),
-        after: valueIn(other, field),
-      }))
-      .filter((change) => change.before !== change.after);
-  });
+    const fields = isFailed ? [{ name: "error" }] : readingFields(reading);
+    for (const { name: field } of fields) {
+      const [earlier, later] = [valueIn(value, field), valueIn(other, field)];
+      if (earlier !== later) {
+        changes.push({ reading, field, before: earlier, after: later });
+      }
+    }
+  }
+  return changes;
 }
 
 /** A field of a reading; `error`, as any of one that failed, is its code. */
