@@ -256,6 +256,7 @@ describe("Following", () => {
       answers: pending,
       means,
       is: undecided,
+      says: /^It is not mined yet, and the transaction is not cancelled/u,
       troubles: [trouble],
     })),
     ...[true, false].map((isResumed): Case => ({
