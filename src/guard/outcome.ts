@@ -120,7 +120,7 @@ export function usesAllGas({
 }
 
 /** A gas limit, whose limit it is, and what to do about it. */
-export interface GasLimit {
+interface GasLimit {
   readonly gas: bigint;
   readonly limit: string;
   readonly remedy: string;

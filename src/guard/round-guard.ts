@@ -94,9 +94,6 @@ export function guardCreationCode(settler: string): string {
   return concat([RoundGuardArtifact.bytecode, argument]);
 }
 
-/** Runtime code of a guard through which anyone may settle. */
-export const anyonesGuardCode: string = RoundGuardArtifact.deployedBytecode;
-
 /** Address of a guard that {@link CREATE2_DEPLOYER} deploys, the same on every chain. */
 export function guardAddressOf(settler: string): string {
   const hash = keccak256(guardCreationCode(settler));
