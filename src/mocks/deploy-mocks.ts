@@ -32,17 +32,11 @@ import {
   requireDevelopmentNode,
 } from "./mock-contracts.js";
 import type { MockAddresses } from "./deployed-mocks.js";
-import type { ScriptCall } from "./mock-contracts.js";
 import { asRecord } from "../json.js";
 import { sendScript, sendToMocks } from "./mock-sender.js";
 import { requireScenario, scenarios } from "./scenarios.js";
 import type { Scenario, ScenarioName } from "./scenarios.js";
-import {
-  applyChanges,
-  callsFor,
-  checkChanges,
-  completeOverrides,
-} from "./state.js";
+import { applyChanges, callsFor, checkChanges } from "./state.js";
 import type { StateChanges } from "./state.js";
 import type { MockOverrides, MockState } from "./types.js";
 import { requireOneOf } from "./values.js";
@@ -123,11 +117,10 @@ async function deployInOrder<VaultT extends VaultClient>(
     );
   }
   const clock = await readClock(vault);
-  const start = createState(clock);
-  const changes = await completeOverrides(start, overrides);
+  const state = await applyChanges(createState(clock), overrides);
   const bound = await placeMocks(vault, at);
   const addresses = await addressesOf(bound, MOCKS_SOURCE);
-  await load(vault, addresses, applyChanges(start, changes), changes);
+  await load(vault, addresses, state, overrides);
   if (hasHost(vault)) {
     vault.bind(fixedAddresses(addresses, MOCKS_SOURCE));
   }
@@ -277,19 +270,25 @@ export async function mockAt<VaultT extends VaultClient>(
       set(original, path, isFailedReading(answer) ? undefined : answer);
     }
     const scenario = scenarios[DEFAULT_SCENARIO](await readClock(vault));
-    const state = applyChanges(scenario, original);
-    const changes = await completeOverrides(state, overrides);
-    requireOnly(role, callsFor(changes));
+    const before = await applyChanges(scenario, original);
+    const state = await applyChanges(before, overrides);
+    requireOnly(role, before, state);
     await placeCode(vault, addresses, [role]);
-    const changed = applyChanges(state, changes);
-    await load(vault, addresses, changed, changes, [role]);
+    await load(vault, addresses, state, overrides, [role]);
     return new MockVaultHandle(vault, addresses);
   });
 }
 
 /** Refuses changes to a contract that is not replaced, which would be lost. */
-function requireOnly(replaced: ContractRole, changes: readonly ScriptCall[]) {
-  const other = changes.find(({ role }) => role !== replaced);
+function requireOnly(
+  replaced: ContractRole,
+  before: MockState,
+  after: MockState,
+) {
+  const kept = new Set(callsFor(before).map(({ role, data }) => role + data));
+  const other = callsFor(after).find(
+    ({ role, data }) => role !== replaced && !kept.has(role + data),
+  );
   if (other !== undefined) {
     throw invalidArgument(
       "overrides",

@@ -13,7 +13,6 @@ import {
   applyChanges,
   checkChanges,
   checkTerms,
-  completeOverrides,
   parseOrderKey,
 } from "./state.js";
 import type { MockState } from "./types.js";
@@ -103,10 +102,10 @@ async function fixtureState(json: unknown): Promise<MockState> {
     failures,
   });
   const empty = scenarios["empty-vault"](0n);
-  const state = applyChanges(
+  const state = await applyChanges(
     // An order that was not captured must not look empty.
     { ...empty, unknownOrders: "revert" },
-    await completeOverrides(empty, changes),
+    changes,
   );
   const { strikePrice, settledPrice, settledAmount, settled } = state.round;
   return {

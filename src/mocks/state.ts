@@ -183,27 +183,20 @@ function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Completes changes to a state. */
-export async function completeOverrides(
-  state: MockState,
-  overrides: StateChanges,
-): Promise<StateChanges> {
-  return await completeChanges(overrides, ({ path }) => get(state, path));
-}
-
-/** @param changes Whole answers and orders. */
-export function applyChanges(
+/** @returns The state with changes, which may name some values of an answer or an order. */
+export async function applyChanges(
   state: MockState,
   changes: StateChanges,
-): MockState {
+): Promise<MockState> {
+  const whole = await completeChanges(changes, ({ path }) => get(state, path));
   const changed: Record<string, unknown> = {
     ...state,
-    ...changes,
-    orders: { ...state.orders, ...changes.orders },
-    settlement: { ...state.settlement, ...changes.settlement },
+    ...whole,
+    orders: { ...state.orders, ...whole.orders },
+    settlement: { ...state.settlement, ...whole.settlement },
   };
   for (const { path } of answers) {
-    set(changed, path, get(changes, path) ?? get(state, path));
+    set(changed, path, get(whole, path) ?? get(state, path));
   }
   // the state with values that were checked to be of its fields
   return changed as unknown as MockState;
