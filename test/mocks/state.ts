@@ -267,6 +267,17 @@ describe("state of the mocks", () => {
       expect(await reasons()).to.eql(["answers", "answers"]);
     });
 
+    it("fail() makes one contract type fail, and succeed() ends it", async () => {
+      await mocks.fail("getFundingFeeRate", "closed", { args: ["put"] });
+      expect(await vault.getFundingFeeRate("call")).to.equal(1n);
+      await expectVaultError(
+        vault.getFundingFeeRate("put"),
+        "VAULT_CALL_REVERTED",
+      );
+      await mocks.succeed("getFundingFeeRate");
+      expect(await vault.getFundingFeeRate("put")).to.equal(2n);
+    });
+
     it("fail() makes one order, one caller or one set of terms fail, and the arguments count more than the caller", async () => {
       await mocks.fail("getOrderInfo", "every");
       const from = { getAddress: async () => await Promise.resolve(NOBODY) };
