@@ -85,10 +85,13 @@ const SAMPLE = 4;
 /** Requests for one order at the same time. */
 const SINGLE_READS = 16;
 
+/** Orders, perhaps unpacked as they are iterated: their bytes take less memory. */
+export type Orders = Iterable<ListedOrder> & { readonly length: number };
+
 /** What a request found. */
 export interface Part {
   /** Of the first ids that were requested; none if the node refuses so many. */
-  readonly orders: readonly ListedOrder[];
+  readonly orders: Orders;
   /** Ids behind them, for {@link OrderReader.readUsedUp}. */
   readonly usedUp: readonly bigint[];
   /** The most ids that the next request should be for. */
@@ -184,29 +187,20 @@ export class OrderReader {
     return await Promise.all(ids.map(async (id) => await this.readAlone(id)));
   }
 
-  async #ordersIn(
-    answer: LensAnswer,
-    ids: readonly bigint[],
-  ): Promise<ListedOrder[]> {
-    const { bytes, entries } = answer;
-    const view = viewOf(bytes);
-    const orders: ListedOrder[] = [];
-    const others: Array<Promise<void>> = [];
+  async #ordersIn(answer: LensAnswer, ids: readonly bigint[]): Promise<Orders> {
+    const others = new Map<number, ListedOrder>();
+    const reads: Array<Promise<unknown>> = [];
     for (const [index, orderID] of ids.entries()) {
-      const entry = entries[index];
-      if (entry?.status === "packed") {
-        orders[index] = unpack(bytes, view, entry, orderID);
-      } else if (entry !== undefined) {
+      const entry = answer.entries[index];
+      // Most are packed: a promise for each order would be more than its bytes.
+      if (entry !== undefined && entry.status !== "packed") {
         const reading = this.#readOther(answer, entry, orderID);
-        others.push(
-          reading.then((order) => {
-            orders[index] = order;
-          }),
-        );
+        reads.push(reading.then((order) => others.set(index, order)));
       }
     }
-    await Promise.all(others);
-    return orders;
+    await Promise.all(reads);
+    const iterate = () => unpackAll(answer, ids, others);
+    return { length: ids.length, [Symbol.iterator]: iterate };
   }
 
   async #readOther(
@@ -280,6 +274,23 @@ export class OrderReader {
       async (block) => await getBalance(rpc, address, block),
     );
     return error;
+  }
+}
+
+function* unpackAll(
+  { bytes, entries }: LensAnswer,
+  ids: readonly bigint[],
+  others: ReadonlyMap<number, ListedOrder>,
+): Generator<ListedOrder, void> {
+  const view = viewOf(bytes);
+  for (const [index, orderID] of ids.entries()) {
+    const other = others.get(index);
+    const entry = entries[index];
+    if (other !== undefined) {
+      yield other;
+    } else if (entry !== undefined) {
+      yield unpack(bytes, view, entry, orderID);
+    }
   }
 }
 

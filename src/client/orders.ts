@@ -20,7 +20,13 @@ import {
   isEmptyOrder,
   isFailedOrder,
 } from "./order-reader.js";
-import type { FailedOrder, ListedOrder, Order, Part } from "./order-reader.js";
+import type {
+  FailedOrder,
+  ListedOrder,
+  Order,
+  Orders,
+  Part,
+} from "./order-reader.js";
 import { scanOptions } from "./reader.js";
 import type { Readable } from "./reader.js";
 
@@ -156,7 +162,7 @@ async function* partsOf(
   ids: Ids,
   { chunkSize = MAX_CHUNK, concurrency = CONCURRENCY }: OrdersOptions,
   isCautious: boolean,
-): AsyncGenerator<readonly ListedOrder[], void, undefined> {
+): AsyncGenerator<Orders, void, undefined> {
   let size = chunkSize;
   let atOnce = isCautious ? 1 : concurrency;
   let requested = 0;
