@@ -210,7 +210,7 @@ export const settleTask = describe(
   {
     at,
     yes: flag(
-      "Settle without a question; first finish an interrupted settlement",
+      "Settle, or finish an interrupted settlement, without a question",
     ),
     ifExpired: flag("Settle only an ended round; else exit with 0"),
     partial: flag(
