@@ -67,22 +67,27 @@ export async function isDevelopmentNode(rpc: RpcClient): Promise<boolean> {
   return rpc.node.isDevelopment ?? (await isDevelopmentNodeNow(rpc));
 }
 
-/** Asks in any case: another node may listen at the same address by now. */
+/**
+ * Asks in any case: another node may listen at the same address by now. It asks for one thing
+ * at a time: anvil 1.7 can lock up if both come while it mines.
+ */
 export async function isDevelopmentNodeNow(rpc: RpcClient): Promise<boolean> {
-  const answers = await Promise.all(
-    METHODS.map(async ([method, oneHash, otherHash, text]) => {
-      const answer = await rpc
-        .request(method)
-        // Public endpoints refuse unknown methods in many ways.
-        .catch(fallbackTo(undefined, isRefusal));
-      const fields = asRecord(answer);
-      return (
-        isHexString(fields[oneHash], 32) &&
-        isHexString(fields[otherHash], 32) &&
-        typeof fields[text] === "string"
-      );
-    }),
-  );
-  rpc.node.isDevelopment = answers.includes(true);
-  return rpc.node.isDevelopment;
+  let isDevelopment = false;
+  for (const [method, oneHash, otherHash, text] of METHODS) {
+    const answer = await rpc
+      .request(method)
+      // Public endpoints refuse unknown methods in many ways.
+      .catch(fallbackTo(undefined, isRefusal));
+    const fields = asRecord(answer);
+    if (
+      isHexString(fields[oneHash], 32) &&
+      isHexString(fields[otherHash], 32) &&
+      typeof fields[text] === "string"
+    ) {
+      isDevelopment = true;
+      break;
+    }
+  }
+  rpc.node.isDevelopment = isDevelopment;
+  return isDevelopment;
 }
