@@ -219,7 +219,7 @@ describe("eth_simulateV1 as geth answers it", () => {
     const results = answers.filter(({ result }) => result !== undefined);
     expect(results.length).to.be.greaterThan(50);
     for (const { name, result } of results) {
-      const read = parseSimulated(result, "geth").flat();
+      const read = parseSimulated(result, "geth").flatMap(({ calls }) => calls);
       const expected = listOf(result)
         .flatMap((block) => listOf(fieldsOf(block)["calls"]))
         .map(fieldsOf)
@@ -244,7 +244,7 @@ describe("eth_simulateV1 as geth answers it", () => {
     const calls = [{ ...call, returnData: "0x12345678" }];
     const block = { number: "0x1", timestamp: "0x1", calls };
     const [found] = parseSimulated([block], "anvil");
-    expect(found?.[0]?.data).to.equal("0x12345678");
+    expect(found?.calls[0]?.data).to.equal("0x12345678");
   });
 
   it("parseSimulated() finds a transfer of native currency that moves, and none that comes back", () => {
@@ -257,7 +257,7 @@ describe("eth_simulateV1 as geth answers it", () => {
       const { result } =
         answers.find((answer) => answer["name"] === name) ?? {};
       const moved = parseSimulated(result, "geth")
-        .flat()
+        .flatMap(({ calls }) => calls)
         .flatMap(({ logs }) => transfersIn(logs) ?? []);
       expect(
         moved.map(({ token, amount }) => [token, amount]),
