@@ -91,6 +91,11 @@ describe("wrong answers of eth_simulateV1", () => {
     ]
   > = [
     [
+      "another block number",
+      changed((block) => [{ ...block, number: "0x1" }]),
+      /asked for block 6 .* executes in block 1 at 1700000006/u,
+    ],
+    [
       "contracts that see another time than was asked for",
       (node) => changeFacts(node, { before: { [FACTS.time]: 5n } }),
       /executes in block 6 at 5$/u,
