@@ -172,7 +172,11 @@ export class OrderReader {
       data: encodeCall(getOrderInfo.operation, [id]).data,
     }));
     const answer = await tryLens(context, first);
-    if (answer?.entries.every(({ status }) => status === "usedUp") !== true) {
+    const { entries = [] } = answer ?? {};
+    if (
+      entries.length < first.length ||
+      entries.some(({ status }) => status !== "usedUp")
+    ) {
       return await this.#readEach(ids);
     }
     const reverted = { kind: "unknown", text: USED_UP, data: "0x" } as const;

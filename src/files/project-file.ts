@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import {
   chmod,
+  chown,
   link,
   mkdir,
   open,
@@ -65,7 +66,17 @@ export async function createProjectFile(
     // have none; a file that exists fails again.
     await link(from, to).catch(async () => {
       const text = await readFile(from);
-      await writeFile(to, text, { flag: "wx", mode, flush: true });
+      const output = await open(to, "wx", mode);
+      try {
+        await output.writeFile(text);
+        await output.sync();
+      } catch (error) {
+        // Half a file would pass for the record of a transaction.
+        await rm(to, { force: true });
+        throw error;
+      } finally {
+        await output.close();
+      }
     });
     await syncFolderOf(to);
   } finally {
@@ -106,8 +117,8 @@ export async function readProjectFile<Value>(
 
 /**
  * Creates or replaces a file once its whole text is written, on disk when this returns.
- * For a link, the file that it points to is replaced. A replaced file keeps its mode. A
- * process that is ended meanwhile leaves the text beside it, in a file `.partial`.
+ * For a link, the file that it points to is replaced. A replaced file keeps its mode and its
+ * owner. A process that is ended meanwhile leaves the text beside it, in a file `.partial`.
  *
  * @param mode Of a new file.
  * @throws Error of the system, or of the text's iterator: the file is then as before
@@ -126,6 +137,8 @@ export async function replaceFile(
     const opened = replaced === undefined ? mode : replaced.mode & 0o777;
     await writeFile(temporary, text, { flag: "wx", mode: opened, flush: true });
     if (replaced !== undefined) {
+      // Only root can, for the file of another user, who has to write it again.
+      await chown(temporary, replaced.uid, replaced.gid).catch(() => undefined);
       // The umask was applied to it.
       await chmod(temporary, replaced.mode);
     }

@@ -63,6 +63,11 @@ export interface Source {
   readonly isBehindHardhat?: boolean;
 }
 
+/** True if no answer came, so that the same request may succeed later. */
+export function isUnanswered(error: unknown): boolean {
+  return hasErrorCode(error, "VAULT_RPC_TIMEOUT", "VAULT_NETWORK_UNREACHABLE");
+}
+
 /** True if the node or a proxy refused, so that another request may succeed. */
 export function isRefusal(error: unknown): error is VaultError {
   return hasErrorCode(

@@ -1,7 +1,8 @@
-import { VaultError, hasErrorCode, vaultError } from "../errors.js";
+import { VaultError, vaultError } from "../errors.js";
 import { refusedBy } from "../guard/outcome.js";
 import type { Stopped } from "../guard/outcome.js";
 import type { Hex } from "../protocol/index.js";
+import { isUnanswered } from "../rpc/errors.js";
 import { pause, unlessAborted } from "../rpc/signals.js";
 import type { Job, Outcome } from "./job.js";
 import { look } from "./look.js";
@@ -125,9 +126,9 @@ export class Following {
       return "cancel";
     }
     if (seen.kind === "absent") {
-      // It did not leave this process.
+      // It did not leave this process; a plugin may have sent it, so a node has time to show it.
       if (answer?.kind === "failed" && !this.#mayHaveLeft) {
-        return refusedBy(answer.error);
+        return mayTry ? refusedBy(answer.error) : "look";
       }
       // No journal keeps it for another try.
       if (answer?.kind === "refused" && record === undefined) {
@@ -148,7 +149,7 @@ export class Following {
         return this.#lost();
       }
     }
-    if (mayTry && this.#isBumpDue()) {
+    if (this.#isBumpDue()) {
       return "bump";
     }
     const mayBeSent =
@@ -434,8 +435,5 @@ export class Following {
 
 /** True if another try to read would fail, too. */
 function isLasting(error: unknown): error is VaultError {
-  return (
-    VaultError.isVaultError(error) &&
-    !hasErrorCode(error, "VAULT_RPC_TIMEOUT", "VAULT_NETWORK_UNREACHABLE")
-  );
+  return VaultError.isVaultError(error) && !isUnanswered(error);
 }

@@ -27,6 +27,7 @@ import {
 } from "../rpc/blocks.js";
 import type { BlockId, BlockInfo } from "../rpc/blocks.js";
 import { callContract, tryCall } from "../rpc/calls.js";
+import { isUnanswered } from "../rpc/errors.js";
 import { getReceipt } from "../rpc/transactions.js";
 import type { Receipt } from "../rpc/transactions.js";
 import type { Outcome } from "../sending/job.js";
@@ -179,12 +180,20 @@ async function readAround(
       await vault.snapshot({ blockTag: block }),
       await vault
         .getLatestRoundInfo({ blockTag: parent })
-        .catch(fallbackTo(undefined, (error) => !isReorganised(error))),
+        .catch(
+          fallbackTo(
+            undefined,
+            (error) => !isReorganised(error) && !isUnanswered(error),
+          ),
+        ),
     ]);
     const { round } = readings;
     if (!isFailedReading(round)) {
       const { timestamp } = block;
       return { before, after: round, readings, block: { number, timestamp } };
+    }
+    if (isUnanswered(round.error)) {
+      throw round.error;
     }
     const newest = await vault.block();
     const after = await vault.getLatestRoundInfo();

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { expect } from "chai";
 import { HDNodeWallet, Transaction, Wallet } from "ethers";
 import type { NetworkHooks } from "hardhat/types/hooks";
+import type { JsonRpcResponse } from "hardhat/types/providers";
 import { HardhatPluginError } from "hardhat/plugins";
 
 import type { Settlement } from "../../src/types.js";
@@ -17,8 +18,11 @@ import { openChain, devKey } from "../helpers/world.js";
 
 type OnRequest = NonNullable<NetworkHooks["onRequest"]>;
 
-/** Where the plugin fails: before it sends, or once the node has the transaction. */
-type Failure = "eth_sendTransaction" | "after sending";
+/** Where the plugin fails: before it sends, once the node has the transaction, or between. */
+type Failure =
+  | "eth_sendTransaction"
+  | "after sending"
+  | "before its node has it";
 
 describe("a settlement with the account of a plugin, as of a hardware wallet", () => {
   const anvil = useAnvil();
@@ -36,10 +40,18 @@ describe("a settlement with the account of a plugin, as of a hardware wallet", (
     new HardhatPluginError("hardhat-other", "the device is not connected");
 
   const open = async (failure?: Failure): Promise<HardhatVault> => {
+    let late: (() => Promise<unknown>) | undefined;
     const onRequest: OnRequest = async (context, connection, request, next) => {
       const { method, params } = request;
       if (method === failure) {
         throw noDevice();
+      }
+      if (method === "eth_call" && late !== undefined) {
+        // The last request of a look.
+        const answer = await next(context, connection, request);
+        await late();
+        late = undefined;
+        return answer;
       }
       if (method === "eth_accounts") {
         const answer = await next(context, connection, request);
@@ -67,10 +79,13 @@ describe("a settlement with the account of a plugin, as of a hardware wallet", (
       });
       const raw = await device.signTransaction(transaction);
       const sent = { ...request, method: "eth_sendRawTransaction" };
-      const answer = await next(context, connection, {
-        ...sent,
-        params: [raw],
-      });
+      const send = async (): Promise<JsonRpcResponse> =>
+        await next(context, connection, { ...sent, params: [raw] });
+      if (failure === "before its node has it") {
+        late = send;
+        throw noDevice();
+      }
+      const answer = await send();
       if (failure === "after sending") {
         throw noDevice();
       }
@@ -124,10 +139,12 @@ describe("a settlement with the account of a plugin, as of a hardware wallet", (
     expect(await vault.settleAll({ from })).to.include({ status: "settled" });
   });
 
-  it("is followed to its end if the plugin fails once the node has it", async () => {
-    const vault = await open("after sending");
-    expect(await settle(vault)).to.include({ status: "settled" });
-  });
+  for (const failure of ["after sending", "before its node has it"] as const) {
+    it(`is followed to its end if the plugin sends it, and fails ${failure}`, async () => {
+      const vault = await open(failure);
+      expect(await settle(vault)).to.include({ status: "settled" });
+    });
+  }
 
   it("settles if the plugin works, and doctor finds the account", async () => {
     const vault = await open();
