@@ -9,6 +9,7 @@ import { HOW_TO_REPLACE } from "../src/plugin/doctor.js";
 import { signingKinds } from "../src/plugin/settlement-checks.js";
 import { groupDigits } from "../src/protocol/index.js";
 import { NO_ROUND, hasEnded, isSameRound } from "../src/protocol/round.js";
+import { stillOpen } from "../src/settlement/effect.js";
 import { settleAll } from "../src/settlement/settle-all.js";
 import type {
   ReplacementPreflight,
@@ -50,8 +51,7 @@ export default taskAction(settleTask, async (args, surroundings) => {
   const { terminal, typed } = surroundings;
   return await withVault(
     surroundings,
-    // These two need no key.
-    args.assert || args.calldata ? "read" : "write",
+    isSigning(args) ? "write" : "read",
     args,
     async (vault) =>
       args.calldata
@@ -59,6 +59,13 @@ export default taskAction(settleTask, async (args, surroundings) => {
         : await settle(vault, typed, toOptions(args), terminal),
   );
 });
+
+/** False for what needs no key: a locked one must not keep anybody from following. */
+function isSigning(args: TaskValues<typeof settleTask>): boolean {
+  return args.resume
+    ? args.bump || args.cancel
+    : !args.assert && !args.calldata;
+}
 
 export function toOptions(
   args: TaskValues<typeof settleTask>,
@@ -95,9 +102,13 @@ export async function settle(
   const isAgreed = typed["yes"] === true;
   // A keeper's log has one document a run: errors and the hash go to stderr.
   const isLogged = isAgreed && typed["json"] === true;
-  const { confirmations = 1 } = options;
-  const wanted = confirmations > 1 ? ` --confirmations ${confirmations}` : "";
-  const resume = `npx hardhat vault settle --resume${wanted}${repeatFlags(typed)}`;
+  const { confirmations, partial } = options;
+  const flags = [
+    partial === true ? " --partial" : "",
+    confirmations === undefined ? "" : ` --confirmations ${confirmations}`,
+    repeatFlags(typed),
+  ];
+  const resume = `npx hardhat vault settle --resume${flags.join("")}`;
   let chainTime = 0;
   let tokens: SettlementPreflight["tokens"] = new Map();
 
@@ -169,9 +180,13 @@ export async function settle(
     before !== null &&
     after?.settled === false &&
     isSameRound(before, after);
+  const refused =
+    refusal === undefined ? undefined : messageForCommandLine(refusal, typed);
   const reason =
-    refusal !== undefined
-      ? messageForCommandLine(refusal, typed)
+    refused !== undefined
+      ? isFinal
+        ? refused
+        : stillOpen(refused)
       : isStep
         ? `This step was mined in block ${settlement.blockNumber}, and the round is still open, as --partial allows. The next run sends the next step.`
         : settlement.reason;
@@ -334,6 +349,11 @@ export function settlementBlocks(
         "Transaction",
         hash ?? "none: nothing was sent",
       ],
+      !isInHeading &&
+        envelope !== undefined && [
+          "Network",
+          `${escapeUntrusted(envelope.network)} (chain ${envelope.chainId})`,
+        ],
       !isInHeading && ["Block", String(blockNumber)],
       gasUsed !== null && ["Gas used", groupDigits(String(gasUsed))],
       cost !== null && ["Cost", nativeAmount(cost)],

@@ -31,15 +31,19 @@ import type { SentTransaction } from "./transaction.js";
 /** Never one journal for both: a fork has the chain id and the genesis of its chain. */
 export type ChainKind = "live" | "development";
 
-const minedSchema = z
+const endSchema = z
   .object({
     status: z.string(),
     /** Error code of the outcome. */
     code: z.string().optional(),
-    blockNumber: recordedCount,
-    hash: recordedHash,
+    reason: z.string().optional(),
   })
   .strict();
+
+const minedSchema = endSchema.extend({
+  blockNumber: recordedCount,
+  hash: recordedHash,
+});
 
 const journalSchema = z
   .object({
@@ -50,6 +54,8 @@ const journalSchema = z
     vault: recordedAddress,
     /** Outcome of a finished settlement, with the transaction that was mined. */
     mined: minedSchema.optional(),
+    /** Outcome of a finished settlement of which no transaction was mined. */
+    unmined: endSchema.optional(),
     /** An earlier settlement of the same round that was mined and reverted. */
     reverted: minedSchema.optional(),
     /** True once another process may have sent the transactions. */

@@ -54,8 +54,7 @@ export interface Ended {
 }
 
 /** What is known of an end, and whether a later look can find more. */
-type Found = EndValues &
-  Omit<SettlementResult, "chainId" | "isSent" | "settlement">;
+type Found = EndValues & Omit<SettlementResult, "chainId" | "settlement">;
 
 /**
  * Describes the end of a settlement. Never throws: what cannot be described is left to resume.
@@ -95,7 +94,7 @@ export async function describeEnd(
     { ...entry, preview },
   );
   const [{ chainId }] = entry.transactions;
-  return { settlement, chainId, block, isFinal, isSent, refusal };
+  return { settlement, chainId, block, isFinal, refusal };
 }
 
 async function describeMined(
@@ -327,6 +326,11 @@ async function whyReverted(
 /** What an error says that stops a settlement before it is sent, of one that was sent. */
 function withoutSent(text: string): string {
   return text.replace(/ Nothing was sent\.$/u, "");
+}
+
+/** What an error says that stops only a run which was to resume a settlement. */
+export function stillOpen(text: string): string {
+  return `${withoutSent(text)} The settlement is still open.`;
 }
 
 /**

@@ -100,7 +100,10 @@ export async function propose(
     outcome: isRefused ? "reverts" : "succeeds",
     reason: isRefused ? found.refusal.reason : null,
     preview,
-    tokens: await describeTokens(vault, moved, next.base),
+    // Without a symbol, the address shows the token.
+    tokens: await describeTokens(vault, moved, next.base).catch(
+      fallbackTo<SettlementPreflight["tokens"]>(new Map()),
+    ),
   };
   return { ...basis, since, preflight, verdict };
 }

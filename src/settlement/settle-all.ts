@@ -28,7 +28,7 @@ import {
   roundChecker,
 } from "./current-round.js";
 import type { CurrentRound } from "./current-round.js";
-import { describeEnd } from "./effect.js";
+import { describeEnd, stillOpen } from "./effect.js";
 import { revertedBefore } from "./next-run.js";
 import { defaultConfirmations, parseOptions } from "./options.js";
 import type { ParsedOptions } from "./options.js";
@@ -121,6 +121,8 @@ interface Progress {
   preview?: Simulation | null;
   /** Of a transaction that an earlier run sent. */
   hash?: Hex | undefined;
+  /** True once the journal has a settlement of an earlier run, which is not finished. */
+  isOpen?: boolean;
 }
 
 /**
@@ -140,12 +142,14 @@ async function untilStopped(
       throw error;
     }
     const why = error instanceof Stop ? error.why : refusedBy(error);
-    // A detail of VAULT_SETTLEMENT_UNFINISHED.
+    // VAULT_SETTLEMENT_UNFINISHED names the transaction of another run.
     const { transaction } = why.error?.details ?? {};
     const hash = isHexString(transaction, 32) ? transaction : progress.hash;
+    const { isOpen = false } = progress;
+    const reason = isOpen ? stillOpen(why.reason) : why.reason;
     return {
-      settlement: toSettlement({ ...why, hash }, progress),
-      isFinal: true,
+      settlement: toSettlement({ ...why, reason, hash }, progress),
+      isFinal: !isOpen,
       chainId: progress.chainId ?? (await vault.chainId()),
       block: progress.block,
       refusal: why.error,
@@ -240,7 +244,8 @@ async function resume(
     }
     const entry = { ...unfinished, resumed: true } as const;
     const newest = newestOf(entry);
-    progress.hash = newest.hash;
+    const { round, guard } = entry;
+    Object.assign(progress, { round, guard, hash: newest.hash, isOpen: true });
     if (options.replacement !== undefined) {
       await requireReplaceable(vault, newest);
     }
@@ -258,27 +263,33 @@ async function resume(
   });
 }
 
-/** Describes a settlement that an earlier run finished: a failure stays one. */
-function describeFinished({ round, mined, guard }: JournalEntry): Settlement {
-  const { status: ended, code = "" } = mined ?? {};
-  const failure = (["not-settled", "reverted", "unconfirmed"] as const).find(
-    (status) => status === ended,
-  );
+/**
+ * Describes a settlement that an earlier run finished. What was no success keeps its status;
+ * after a success there is nothing to do.
+ */
+function describeFinished(last: JournalEntry): Settlement {
+  const { round, guard, mined } = last;
+  const { status: ended, code = "", reason } = mined ?? last.unmined ?? {};
+  const failure = failures.find((status) => status === ended);
   const problem = isErrorCode(code) ? code : null;
   const end =
     mined === undefined
-      ? "without a transaction that was mined"
+      ? (ended ?? "without a transaction that was mined")
       : `${mined.status} in block ${mined.blockNumber}`;
+  const finished = `An earlier run finished the settlement of ${describeRound(round)}: ${end}.`;
   return toSettlement(
     {
-      ...mined,
+      hash: mined?.hash ?? newestOf(last).hash,
+      blockNumber: mined?.blockNumber,
       status: failure ?? (problem === null ? "nothing-to-do" : "settled"),
       code: problem,
-      reason: `The settlement of ${describeRound(round)} is finished: ${end}.`,
+      reason: reason === undefined ? finished : `${finished} ${reason}`,
     },
     { round, guard },
   );
 }
+
+const failures = ["not-settled", "refused", "reverted", "unconfirmed"] as const;
 
 /**
  * Sends the transaction of the journal, or looks for it after a resume; follows it until the
@@ -363,11 +374,16 @@ function jobOf(
 async function finish(
   journal: Journal,
   entry: JournalEntry,
-  { status, code, blockNumber, hash }: Settlement,
+  { status, code, reason, blockNumber, hash }: Settlement,
 ): Promise<void> {
-  const mined =
+  const end = {
+    status,
+    ...(code !== null && { code }),
+    ...(reason !== null && { reason }),
+  };
+  await journal.finish(
     blockNumber === null || hash === null
-      ? undefined
-      : { status, blockNumber, hash, ...(code !== null && { code }) };
-  await journal.finish({ ...entry, mined });
+      ? { ...entry, unmined: end }
+      : { ...entry, mined: { ...end, blockNumber, hash } },
+  );
 }

@@ -13,8 +13,6 @@ export interface SettlementResult {
   readonly block?: BlockInfo | undefined;
   /** False if a later check can find more. */
   readonly isFinal: boolean;
-  /** True if this run followed a transaction, which may have left. */
-  readonly isSent?: boolean;
   readonly refusal?: VaultError | undefined;
 }
 

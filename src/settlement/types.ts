@@ -21,9 +21,9 @@ export type { ReplacementPreflight, SigningKind };
  * - `settled`: the transaction was mined, and the intended round is settled.
  * - `not-settled`: the transaction was mined without a revert, but did not settle the
  *   intended round. This is final: the next settlement may begin.
- * - `nothing-to-do`: nothing was sent: the round is settled already or has not ended, or
- *   the settlement to resume was finished with success. With a `hash` and a `blockNumber`: the
- *   transaction was mined after somebody else had settled the round, and settled nothing.
+ * - `nothing-to-do`: this run settled nothing: the round is settled already or has not ended,
+ *   or an earlier run finished the settlement with success. With a `hash`, `reason` says
+ *   which: that, or the transaction came after somebody else had settled the round.
  * - `refused`: nothing was sent, or the node did not accept the transaction.
  * - `reverted`: the contract refused it, in the preflight (`hash` is null) or in a block.
  * - `unconfirmed`: the transaction was sent, but not seen mined in time, or replaced by

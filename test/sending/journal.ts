@@ -275,9 +275,13 @@ describe("the journal of settleAll", () => {
     keeper.chain.on("eth_accounts", () => []);
     const cancel = { ...resume, cancel: true };
     const network = { accounts: [keyOf(OTHER_KEY)] };
-    expect(await keeper.settle(cancel, network)).to.include({
-      ...{ code: "VAULT_UNKNOWN_SIGNER", hash },
+    const { settlement, isFinal } = await keeper.end(cancel, network);
+    expect(settlement).to.deep.include({
+      ...{ code: "VAULT_UNKNOWN_SIGNER", hash, before: OPEN_ROUND },
     });
+    expect(settlement.reason).to.match(/The settlement is still open\.$/u);
+    expect(settlement.reason).to.not.include("Nothing was sent");
+    expect(isFinal).to.equal(false);
     expect(existsSync(keeper.journalFile())).to.equal(true);
   });
 

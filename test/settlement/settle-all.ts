@@ -287,6 +287,12 @@ describe("settleAll with resume", () => {
       is: "refused VAULT_ROUND_CHANGED",
       events: "resuming",
       then: async ({ chain }) => {
+        const again = await keeper.settle(resume);
+        const code = "VAULT_ROUND_CHANGED";
+        expect(again).to.include({ status: "refused", code });
+        expect(again.reason).to.match(
+          /^An earlier run finished the settlement of .*: refused\. .*it is not sent again/u,
+        );
         expect((await keeper.settle()).status).to.equal("settled");
         expect(chain.mined.at(-1)).to.include({ nonce: 0 });
       },
@@ -324,7 +330,7 @@ describe("settleAll with resume", () => {
         after: null,
         blockNumber: 6,
       },
-      says: ["is finished: settled in block 6."],
+      says: ["An earlier run finished", ": settled in block 6."],
       events: "",
       then: ({ chain }) => {
         const methods = chain.asked.map(({ method }) => method).join();

@@ -84,6 +84,9 @@ describe("the connection of a task", () => {
     ["watch --until settled", false],
     ["settle --assert", false],
     ["settle --calldata", false],
+    ["settle --resume", false],
+    ["settle --resume --bump", true],
+    ["settle --resume --cancel", true],
     ["deploy-guard", true],
     ["doctor", false, true],
   ] as const) {

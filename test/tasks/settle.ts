@@ -32,7 +32,13 @@ import {
   linesOf,
   simulated,
 } from "../helpers/screens.js";
-import { entry, journalSubject, useKeeper } from "../helpers/keeper.js";
+import {
+  OTHER_KEY,
+  entry,
+  journalSubject,
+  keyOf,
+  useKeeper,
+} from "../helpers/keeper.js";
 import type { Keeper, NetworkChanges } from "../helpers/keeper.js";
 import { squeezed, useTasks } from "../helpers/use-tasks.js";
 
@@ -89,14 +95,16 @@ describe("vault settle", () => {
     return { settlement, ok, said: err.text, questions };
   };
 
-  for (const [given, confirmations, flags] of [
-    ["no", undefined, ""],
-    ["two", 2, " --confirmations 2"],
+  for (const [given, options, flags] of [
+    ["no confirmations", {}, ""],
+    ["one confirmation", { confirmations: 1 }, " --confirmations 1"],
+    ["two confirmations", { confirmations: 2 }, " --confirmations 2"],
+    ["partial", { partial: true }, " --partial"],
   ] as const) {
-    it(`settle prints once, when it sends, how to continue, with the options that choose the contracts, given ${given} confirmations`, async () => {
+    it(`settle prints once, when it sends, how to continue, with the options that choose the contracts, given ${given}`, async () => {
       mineAtLooks(keeper);
       const typed = { yes: true, network: "live", instance: "usdc" };
-      const { said, ok } = await run(typed, { options: { confirmations } });
+      const { said, ok } = await run(typed, { options });
       expect(ok).to.equal(true);
       expect(said.split(HINT)).to.have.lengthOf(2);
       expect(said).to.include(
@@ -277,11 +285,42 @@ describe("vault settle", () => {
     expect(ok).to.equal(false);
   });
 
+  it("settle --resume --bump without the key says that the settlement is open, and how to continue", async () => {
+    await keeper.interrupt();
+    keeper.chain.on("eth_accounts", () => []);
+    const { settlement, ok } = await run(
+      { resume: true, bump: true },
+      {
+        options: { resume: true, bump: true },
+        network: { accounts: [keyOf(OTHER_KEY)] },
+      },
+    );
+    expect(settlement).to.include({ code: "VAULT_UNKNOWN_SIGNER" });
+    expect(settlement["reason"])
+      .to.include("is still open. To continue: npx hardhat vault settle")
+      .and.not.include("Nothing was sent");
+    expect(ok).to.equal(false);
+  });
+
   it("settle exits with 0 after a cancellation", async () => {
     await keeper.interrupt();
     const options = { resume: true, cancel: true } as const;
     const { settlement, ok } = await run({ resume: true }, { options });
     expect(settlement).to.include({ status: "cancelled" });
+    expect(ok).to.equal(true);
+  });
+
+  it("settle settles, with a token by its address, if the node does not answer for its symbol", async () => {
+    keeper.chain.on("eth_call", async ([call], answer) => {
+      if (fieldsOf(call)["data"] === DECIMALS) {
+        throw Object.assign(new Error("late"), { name: "TimeoutError" });
+      }
+      return await answer();
+    });
+    const { settlement, ok } = await run({ yes: true });
+    expect(settlement)
+      .to.have.nested.property("preview.transfers[0]")
+      .that.includes({ symbol: null, decimals: null });
     expect(ok).to.equal(true);
   });
 
@@ -570,6 +609,12 @@ describe("the screen after a settlement", () => {
       ).to.equal(isShown);
     });
   }
+
+  it("settle shows network, chain and the transaction's block if that is not the block of the round", () => {
+    expect(ended({ blockNumber: 11 }).slice(0, 5)).to.include.members([
+      ...["Settlement", "Network · live (chain 5)", "Block · 11"],
+    ]);
+  });
 
   it("settle shows that nothing was sent if a simulation reverted", () => {
     const nothing = { hash: null, blockNumber: null };
