@@ -16,7 +16,7 @@ import {
   findUnfinished,
 } from "../src/settlement/next-run.js";
 import type { PinnedBlock } from "../src/rpc/blocks.js";
-import { endTime } from "../src/settlement/current-round.js";
+import { clockForRoundEnd } from "../src/settlement/current-round.js";
 import { readOnBranch } from "../src/rpc/blocks.js";
 import type {
   NextRun,
@@ -80,7 +80,8 @@ export async function readState(
   const open =
     isFailedReading(found) && isNotConfigured(found.error) ? null : found;
   const isNow = blockTag === "latest" || time !== undefined;
-  const now = time ?? (isNow ? await endTime(vault, block) : block.timestamp);
+  const now =
+    time ?? (isNow ? await clockForRoundEnd(vault, block) : block.timestamp);
   // Where blocks are made on demand, the next one may be past the round's end.
   const isLater = isNow && now > block.timestamp;
   const at = isLater || blockTag === "pending" ? "pending" : pin;

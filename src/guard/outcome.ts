@@ -44,8 +44,8 @@ export function nothingToDo(reason: string): Stopped {
 export interface RoundTerms {
   readonly ifExpired: boolean;
   /**
-   * Time of the block that would have the settlement, Unix seconds. The newest block may be
-   * old: some chains make blocks only for transactions.
+   * Time by which the round has ended or not, Unix seconds: that of the newest block; where
+   * blocks are made on demand, that of the next one.
    */
   readonly time: number;
   /** The round that was seen before; undefined if this is the first look. */

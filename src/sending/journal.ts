@@ -87,7 +87,7 @@ const ONLY_OWNER = 0o600;
 /** A file is empty only between two system calls, where there are no hard links. */
 const EMPTY_MS = 60_000;
 
-/** Asks of which kind the chain is now; in process, where no journal is kept, nothing. */
+/** Asks the node of which kind the chain is now. In process no node is asked: no journal is kept. */
 async function askChainKind({
   rpc,
   connection,

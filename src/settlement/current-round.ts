@@ -81,7 +81,7 @@ async function findObstacle(
   next?: BlockInfo,
 ): Promise<Stopped | undefined> {
   const time = intended.ifExpired
-    ? await endTime(vault, block, next)
+    ? await clockForRoundEnd(vault, block, next)
     : block.timestamp;
   return obstacleIn(round, { ...intended, time });
 }
@@ -166,7 +166,7 @@ export async function requireFreshHead(
  *
  * @param next The block after it. Default: it is read.
  */
-export async function endTime(
+export async function clockForRoundEnd(
   vault: VaultHost,
   latest: BlockInfo,
   next?: BlockInfo,

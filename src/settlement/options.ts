@@ -16,8 +16,8 @@ const DEFAULT_MS = {
 } as const;
 
 /**
- * Some live chains replace one or two blocks every day. A chain that makes blocks on demand
- * may have no further one.
+ * Three on a live chain: some replace one or two blocks every day. One on a chain that makes
+ * blocks on demand, where no further block may come.
  */
 export function defaultConfirmations(
   { settlementSettings: { confirmations, maxHeadAge } }: VaultHost,

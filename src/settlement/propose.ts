@@ -44,7 +44,7 @@ interface Terms extends Gas {
 interface Basis {
   readonly signer: Signer;
   readonly route: SettlementRoute;
-  readonly now: CurrentRound;
+  readonly current: CurrentRound;
 }
 
 /** A settlement to agree to. */
@@ -71,8 +71,8 @@ export async function propose(
   { limits, tokens }: ParsedOptions,
 ): Promise<Proposal> {
   const since = Date.now();
-  const { signer, route, now } = basis;
-  const { chainId, contract, round, next } = now;
+  const { signer, route, current } = basis;
+  const { chainId, contract, round, next } = current;
   const { address: from, kind: signing } = signer;
   const tried = await trySettlement(vault, route, next, { limits, tokens });
   const { simulated, balance, found, problem } = tried;
@@ -117,7 +117,7 @@ function stoppedBy({ code, reason }: Refusal): Stopped {
   return { kind: "stopped", status, code: code ?? undefined, reason };
 }
 
-/** A preview that is older does not bind: the chain has gone on. */
+/** A preview that is older is made again before anything is signed: the chain has gone on. */
 const OLD_MS = 15_000;
 
 /**
@@ -134,7 +134,7 @@ export async function agree(
   let proposal = first;
   for (let isRepeated = false; ; isRepeated = true) {
     const terms = await ask(vault, proposal, options);
-    const { now, preflight, since } = proposal;
+    const { current, preflight, since } = proposal;
     if (Math.abs(Date.now() - since) <= OLD_MS) {
       return { ...proposal, ...terms };
     }
@@ -142,9 +142,13 @@ export async function agree(
     const { ifExpired } = options;
     await requireSomethingToDo(vault, later, {
       ifExpired,
-      intended: now.round,
+      intended: current.round,
     });
-    const newer = await propose(vault, { ...proposal, now: later }, options);
+    const newer = await propose(
+      vault,
+      { ...proposal, current: later },
+      options,
+    );
     const change = changeSince(preflight, newer.preflight);
     if (change === undefined) {
       return { ...newer, ...termsWithin(termsOf(newer), preflight), preflight };
@@ -250,7 +254,10 @@ interface Tried {
   readonly problem?: VaultError | undefined;
 }
 
-/** By which limits, tokens of a guard and engine a settlement is tried, and where if by none. */
+/**
+ * How a settlement is tried: the limits of its fee, the tokens that a guard forwards, and the
+ * engine. If no engine works, it is called at the block `at`.
+ */
 interface Rules extends Pick<ParsedOptions, "limits" | "tokens"> {
   readonly engine?: SimulationRequest["engine"];
   readonly at?: BlockId;

@@ -85,8 +85,8 @@ async function settleAs(
   progress: Progress,
   options: ParsedOptions,
 ): Promise<SettlementResult> {
-  const now = await readCurrentRound(vault);
-  const { chainId, contract, block, round } = now;
+  const current = await readCurrentRound(vault);
+  const { chainId, contract, block, round } = current;
   Object.assign(progress, { chainId, block, round });
   const journal = await Journal.of(vault, chainId, contract.address);
   await journal.refuseUnfinished();
@@ -98,9 +98,9 @@ async function settleAs(
   });
   progress.guard = route.guard?.address;
   // Only now, so that a wrong key or guard fails every run of a keeper.
-  await requireSomethingToDo(vault, now, options);
-  await heedRevert(vault, journal, now, options);
-  const proposal = await propose(vault, { signer, route, now }, options);
+  await requireSomethingToDo(vault, current, options);
+  await heedRevert(vault, journal, current, options);
+  const proposal = await propose(vault, { signer, route, current }, options);
   progress.preview = proposal.preflight.preview;
   const agreed = await agree(vault, proposal, options);
   progress.preview = agreed.preflight.preview;
@@ -163,10 +163,10 @@ async function requireSettled(
   options: ParsedOptions,
 ): Promise<SettlementResult> {
   return await untilStopped(vault, async (progress) => {
-    const now = await readCurrentRound(vault);
-    const { chainId, block, round } = now;
+    const current = await readCurrentRound(vault);
+    const { chainId, block, round } = current;
     Object.assign(progress, { chainId, block, round });
-    await requireSomethingToDo(vault, now, options);
+    await requireSomethingToDo(vault, current, options);
     const details = { round: describeRound(round) };
     throw vaultError("VAULT_SETTLEMENT_NEEDED", details);
   });
@@ -195,10 +195,10 @@ async function heedRevert(
 /** Signs the transaction, and makes what is written to the journal before it is sent. */
 async function signEntry(
   { rpc }: VaultHost,
-  { signer, route, now, gas, price }: Agreement,
+  { signer, route, current, gas, price }: Agreement,
   { limits, ifExpired }: ParsedOptions,
 ): Promise<JournalEntry> {
-  const { chainId, block, round } = now;
+  const { chainId, block, round } = current;
   const nonce = await findFreeNonce(rpc, signer, block.number);
   // In process Hardhat fills in the fees, which are free, unless there is a limit.
   const fees =

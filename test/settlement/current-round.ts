@@ -4,7 +4,7 @@ import { expect } from "chai";
 
 import type { Stopped } from "../../src/guard/outcome.js";
 import {
-  endTime,
+  clockForRoundEnd,
   requireFreshHead,
   roundChecker,
 } from "../../src/settlement/current-round.js";
@@ -142,7 +142,7 @@ describe("the time by which a round has ended or not", () => {
       }
       const host = node.host({ settings: { type, vault: { maxHeadAge } } });
       const latest = { number: 5, timestamp: NEWEST };
-      expect(await endTime(host, latest, next)).to.equal(time);
+      expect(await clockForRoundEnd(host, latest, next)).to.equal(time);
     });
   }
 });
