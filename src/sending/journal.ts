@@ -340,7 +340,7 @@ export class Journal {
       // As after a run as root.
       const remedy = /\b(?:EACCES|EPERM)\b/u.test(problem)
         ? "Give it to the user who runs this task (chown), and do not delete it: it is the record of a settlement."
-        : "The file may be the only record of a transaction that was sent. Read it and check the account on the chain before you delete it.";
+        : "The file may be the only record of a transaction that was sent. Read it and check the account on the chain before you rename it. Keep it.";
       const details = { file, problem, remedy };
       return vaultError("VAULT_INVALID_JOURNAL", details, cause);
     };
