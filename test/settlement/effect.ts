@@ -40,6 +40,7 @@ const ours: Waiting = { ...unsigned, hash: HASH };
 const idle: Waiting = { ...ours, data: "0x" };
 const toVault: Waiting = { ...ours, hash: OTHER_HASH, data: "0x12" };
 const nothing = (round: VaultRound): VaultRound => round;
+const TOKEN = `0x${"44".repeat(20)}` as const;
 
 const guarded = {
   ...{ ...transaction, to: GUARD },
@@ -365,6 +366,15 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     },
     {
       title:
+        "is settled, and says that a token may stay in the guard, if it was transferred there and the state of the block before is gone: VAULT_GUARD_KEEPS_TOKENS",
+      isGuarded: true,
+      node: forgets(5),
+      receipt: { logs: [transferLog(TOKEN, GUARD)] },
+      is: { status: "settled", code: "VAULT_GUARD_KEEPS_TOKENS" },
+      says: new RegExp(`tokens stay in the guard .*: ${TOKEN}\\.`, "u"),
+    },
+    {
+      title:
         "is reverted in the guard's words, which claim no more than it did",
       isGuarded: true,
       receipt: { succeeded: false },
@@ -531,8 +541,6 @@ describe("the end of a settlement", () => {
     });
   });
 });
-
-const TOKEN = `0x${"44".repeat(20)}` as const;
 
 const pool = { deposit: 3n, availabe: 2n, locked: 1n };
 const readings: VaultSnapshot = withOtherReadings(

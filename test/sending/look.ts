@@ -1,0 +1,51 @@
+import { expect } from "chai";
+
+import { look } from "../../src/sending/look.js";
+import { noRetries } from "../../src/rpc/rpc-client.js";
+import { sent as settlement } from "../helpers/keeper.js";
+import { HASH } from "../helpers/names.js";
+import { recording } from "../helpers/recording-node.js";
+
+const obstacle = {
+  kind: "stopped",
+  status: "nothing-to-do",
+  reason: "Settled.",
+} as const;
+/** As a node returns it. */
+const transaction = {
+  ...{ hash: HASH, from: settlement.from, to: settlement.to },
+  ...{ input: settlement.data, nonce: "0x7", blockNumber: null },
+};
+const receipt = {
+  ...{ transactionHash: HASH, blockNumber: "0x6", blockHash: HASH },
+  ...{ gasUsed: "0x1", status: "0x1" },
+};
+
+describe("look()", () => {
+  for (const [kind, what, late] of [
+    ["pending", "transaction", { eth_getTransactionByHash: transaction }],
+    ["mined", "receipt", { eth_getTransactionReceipt: receipt }],
+  ] as const) {
+    it(`finds it ${kind} if the node shows the ${what} only after the round was read as settled`, async () => {
+      let rounds = 0;
+      const early: Readonly<Record<string, unknown>> = {
+        eth_blockNumber: "0x5",
+        eth_getTransactionCount: "0x7",
+      };
+      const node = recording((method) => {
+        const answers = rounds < 2 ? early : { ...early, ...late };
+        return answers[method] ?? null;
+      });
+      const sought = {
+        rpc: node.rpc.withRetries(noRetries),
+        checkRound: async () => {
+          rounds += 1;
+          return await Promise.resolve(obstacle);
+        },
+        ...{ confirmations: 1, sentAfterBlock: 3 },
+      };
+      const seen = await look(sought, [settlement], undefined);
+      expect(seen).to.include({ kind, hash: HASH });
+    });
+  }
+});
