@@ -216,6 +216,10 @@ describe("the fee in a simulation", () => {
       "charges nothing to a sender who lacks a wei",
       ...([FEE - 1n, 2n * FEE - 1n, true, undefined] as const),
     ],
+    [
+      "charges a sender without a wei, whom the vault pays more",
+      ...([0n, 11n * FEE, true, 11n * FEE] as const),
+    ],
   ] as const) {
     it(`${isTooPoor ? "no fee is subtracted, with a note," : "the fee is subtracted once"} if the node ${title}`, async () => {
       const node = new ScriptedNode();
@@ -228,7 +232,7 @@ describe("the fee in a simulation", () => {
       expect(notes.filter((note) => note.includes("cannot pay"))).to.deep.equal(
         isTooPoor
           ? [
-              `The sender cannot pay for gas: it has ${FEE - 1n} wei, and the fee is ${FEE} wei. The fee was lent to it, and is not subtracted.`,
+              `The sender cannot pay for gas: it has ${before} wei, and the fee is ${FEE} wei. The fee was lent to it, and is not subtracted.`,
             ]
           : [],
       );
