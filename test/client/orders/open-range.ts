@@ -115,6 +115,19 @@ describe("client - the end of orders() without a last id", () => {
         ...range(10, 509).map((id) => `${id} VAULT_CALL_REVERTED unknown`),
       ],
     ],
+    [
+      "in their order an id that reverts without a reason, one that fails otherwise, and the order behind these",
+      but(
+        [1],
+        reverts(() => "paused"),
+        book(among(2), silent),
+      ),
+      [
+        "0 VAULT_CALL_REVERTED no reason given",
+        "1 VAULT_CALL_REVERTED paused",
+        ...present(2),
+      ],
+    ],
     ["nothing if every id is empty", empty, []],
   ];
   for (const [title, answers, listed] of lists) {
@@ -131,6 +144,13 @@ describe("client - the end of orders() without a last id", () => {
       });
     }
   }
+
+  it("orders() lists nothing behind the only order, from its id 2 ** 31 on, if the other ids revert without a reason", async () => {
+    const firstId = 2n ** 31n;
+    const node = nodeOf(book((id) => id === firstId, silent));
+    const listed = await outlineOf(node, { firstId });
+    expect(listed).to.deep.equal(present(firstId));
+  });
 
   it("orders() throws what the node says if it refuses the id far behind the end, which shows what failed ids are", async () => {
     const node = nodeOf(
