@@ -230,7 +230,9 @@ export class Following {
       "depth" in seen
         ? `${seen.text}, with ${seen.depth} of ${confirmations} confirmations`
         : seen.text,
-      seen.kind === "absent" && answer !== undefined && "problem" in answer
+      (seen.kind === "absent" || seen.kind === "unread") &&
+      answer !== undefined &&
+      "problem" in answer
         ? `sending it failed: ${answer.problem}`
         : undefined,
       this.#notReplaced,

@@ -125,7 +125,7 @@ function worksOf(
   // A fork is executed in this process, which may share its processor with others.
   const isFork = stage === "simulate" || stage === "history";
   // A settlement that a node refuses is open until its time is over.
-  const usual = one.right === "refused" ? 5 : 20;
+  const usual = one.right === "refused" ? 8 : 20;
   const { timeout: seconds = isFork ? 120 : usual } = one.when;
   const timeout = seconds * 1_000;
   const snapshot = async () => await vault.snapshot({ timeout });
