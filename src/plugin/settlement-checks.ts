@@ -26,7 +26,7 @@ import type { FoundGuard } from "../guard/call.js";
 import { chooseNextBlock } from "../simulation/next-block.js";
 import type { ChosenNextBlock } from "../simulation/next-block.js";
 import type { Simulated } from "../simulation/simulate.js";
-import { explainRefusal } from "../guard/outcome.js";
+import { explainRefusal } from "../guard/refusal.js";
 import { parseFeeLimits } from "../settlement/options.js";
 import {
   findGas,

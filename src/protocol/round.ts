@@ -16,6 +16,23 @@ export function isSameRound(one: RoundIdentity, other: RoundIdentity): boolean {
 
 export const NO_ROUND = "There is no round yet: its end is 0.";
 
+/**
+ * What became of a round, by a later reading:
+ *
+ * - `settled`, `open`: it is the latest still.
+ * - `followed`: a round with a later start is the latest, so it was settled.
+ * - `replaced`: the latest has the same start and another strike price, an earlier start, or
+ *   only zeros. That settles nothing.
+ */
+export type Fate = "followed" | "open" | "replaced" | "settled";
+
+export function fateOf(round: RoundIdentity, later: VaultRound): Fate {
+  if (isSameRound(round, later)) {
+    return later.settled ? "settled" : "open";
+  }
+  return later.startTime > round.startTime ? "followed" : "replaced";
+}
+
 /** Null if there is no round yet. The timestamp is a block's, in Unix seconds. */
 export function hasEnded(
   { endTime }: Pick<VaultRound, "endTime">,

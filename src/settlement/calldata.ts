@@ -12,7 +12,7 @@ import {
   namedTokens,
   settlementCall,
 } from "../guard/call.js";
-import { explainRefusal } from "../guard/outcome.js";
+import { explainRefusal } from "../guard/refusal.js";
 import type { VaultHost } from "../host.js";
 import { hasCode } from "../rpc/accounts.js";
 import type { Block } from "../rpc/blocks.js";

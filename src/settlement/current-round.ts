@@ -4,14 +4,20 @@ import type { LocatedAddress } from "../client/addresses.js";
 import { encodeCall, noCode } from "../client/codec.js";
 import { locate, readAt, readHeader } from "../client/snapshot.js";
 import { vaultError } from "../errors.js";
-import { obstacleIn } from "../guard/outcome.js";
-import type { Stopped } from "../guard/outcome.js";
 import type { VaultHost } from "../host.js";
+import { describeTime } from "../protocol/index.js";
 import type { VaultRound } from "../protocol/index.js";
+import {
+  NO_ROUND,
+  describeRound,
+  hasEnded,
+  isSameRound,
+} from "../protocol/round.js";
 import { getNextBlock } from "../rpc/blocks.js";
 import type { BlockInfo, PinnedBlock } from "../rpc/blocks.js";
 import { isDevelopmentNode } from "../rpc/chain.js";
-import type { CheckRound } from "../sending/look.js";
+import { nothingToDo, refusedBy } from "../sending/outcome.js";
+import type { CheckRound, Stopped } from "../sending/outcome.js";
 import { chooseNextBlock } from "../simulation/next-block.js";
 import type { ChosenNextBlock } from "../simulation/next-block.js";
 import { Stop } from "./settlement-result.js";
@@ -72,18 +78,36 @@ export interface IntendedRound {
   readonly intended?: VaultRound | undefined;
 }
 
+export const SETTLED_MEANWHILE =
+  "The round was settled by somebody else meanwhile.";
+
 /** @returns Why the round is not to be settled; undefined if it is. */
 async function findObstacle(
   vault: VaultHost,
   block: BlockInfo,
   round: VaultRound,
-  intended: IntendedRound,
+  { intended, ifExpired }: IntendedRound,
   next?: BlockInfo,
 ): Promise<Stopped | undefined> {
-  const time = intended.ifExpired
-    ? await clockForRoundEnd(vault, block, next)
-    : block.timestamp;
-  return obstacleIn(round, { ...intended, time });
+  if (intended !== undefined && !isSameRound(round, intended)) {
+    const [expected, actual] = [describeRound(intended), describeRound(round)];
+    return refusedBy(vaultError("VAULT_ROUND_CHANGED", { expected, actual }));
+  }
+  if (round.settled) {
+    const isNews = intended !== undefined;
+    return nothingToDo(
+      isNews ? SETTLED_MEANWHILE : "The round is settled already.",
+    );
+  }
+  if (!ifExpired) {
+    return undefined;
+  }
+  const isOver = hasEnded(round, await clockForRoundEnd(vault, block, next));
+  if (isOver === null) {
+    return nothingToDo(NO_ROUND);
+  }
+  const reason = `The round has not ended yet: it ends at ${describeTime(round.endTime)}.`;
+  return isOver ? undefined : { ...nothingToDo(reason), isEarly: true };
 }
 
 /** @throws Stop if there is nothing to settle */

@@ -11,7 +11,6 @@ import {
 } from "../guard/round-guard.js";
 import type { VaultHost } from "../host.js";
 import type { Hex } from "../protocol/index.js";
-import { nothingToDo } from "../guard/outcome.js";
 import { getCode, hasCode } from "../rpc/accounts.js";
 import { getNextBlock } from "../rpc/blocks.js";
 import { noRetries } from "../rpc/rpc-client.js";
@@ -23,8 +22,8 @@ import {
   resolveFees,
 } from "../sending/fees.js";
 import { requireChain } from "./current-round.js";
-import { Following } from "../sending/follow.js";
-import { TimeLimit } from "../sending/job.js";
+import { Following, TimeLimit } from "../sending/follow.js";
+import { nothingToDo } from "../sending/outcome.js";
 import { findFreeNonce, resolveSigner } from "../sending/signer.js";
 import { sign } from "../sending/transaction.js";
 import { parseFeeLimits } from "./options.js";

@@ -9,15 +9,14 @@ import type { SettlementRoute } from "../guard/call.js";
 import { keepsTokens, settlementCall } from "../guard/call.js";
 import {
   explainRefusal,
-  fateOf,
   innerReason,
   outOfGas,
   usesAllGas,
-} from "../guard/outcome.js";
+} from "../guard/refusal.js";
 import { parseGuarded } from "../guard/round-guard.js";
 import type { VaultHost } from "../host.js";
 import type { Address, VaultRound } from "../protocol/index.js";
-import { describeRound, isSameRound } from "../protocol/round.js";
+import { describeRound, fateOf, isSameRound } from "../protocol/round.js";
 import { getBalance } from "../rpc/accounts.js";
 import {
   getBlock,
@@ -30,9 +29,8 @@ import { callContract, tryCall } from "../rpc/calls.js";
 import { isUnanswered } from "../rpc/errors.js";
 import { getReceipt } from "../rpc/transactions.js";
 import type { Receipt } from "../rpc/transactions.js";
-import type { Outcome } from "../sending/job.js";
 import type { JournalEntry } from "../sending/journal.js";
-import type { Mined } from "../sending/look.js";
+import type { Mined, Outcome } from "../sending/outcome.js";
 import { newestOf } from "../sending/transaction.js";
 import { NATIVE, contractsNaming, transfersIn } from "../simulation/tokens.js";
 import type { Simulation, Transfer } from "../simulation/types.js";

@@ -17,7 +17,7 @@ import {
 import type { VaultError, VaultErrorCode } from "../errors.js";
 import { listProjectFiles } from "../files/project-file.js";
 import { findRoute, namedTokens } from "../guard/call.js";
-import type { Refusal } from "../guard/outcome.js";
+import type { Refusal } from "../guard/refusal.js";
 import type { VaultHost } from "../host.js";
 import { describeTime } from "../protocol/index.js";
 import type { Hex, VaultRound } from "../protocol/index.js";

@@ -3,14 +3,8 @@
 import { VaultError, fallbackTo, vaultError } from "../errors.js";
 import { INTRINSIC_GAS, keepsTokens, settlementCall } from "../guard/call.js";
 import type { SettlementRoute } from "../guard/call.js";
-import {
-  SETTLED_MEANWHILE,
-  explainRefusal,
-  nothingToDo,
-  refusedBy,
-  statusOfRefusal,
-} from "../guard/outcome.js";
-import type { Refusal, Stopped } from "../guard/outcome.js";
+import { explainRefusal, statusOfRefusal } from "../guard/refusal.js";
+import type { Refusal } from "../guard/refusal.js";
 import type { VaultHost } from "../host.js";
 import { getBalance, hasCode } from "../rpc/accounts.js";
 import type { BlockId } from "../rpc/blocks.js";
@@ -23,13 +17,19 @@ import {
   resolveGas,
 } from "../sending/fees.js";
 import type { Gas, GasPrice } from "../sending/fees.js";
+import { nothingToDo, refusedBy } from "../sending/outcome.js";
+import type { Stopped } from "../sending/outcome.js";
 import type { Signer } from "../sending/signer.js";
 import type { ChosenNextBlock } from "../simulation/next-block.js";
 import { simulate } from "../simulation/simulate.js";
 import type { Simulated, SimulationRequest } from "../simulation/simulate.js";
 import { describeTokens } from "../simulation/tokens.js";
 import type { Simulation } from "../simulation/types.js";
-import { readCurrentRound, requireSomethingToDo } from "./current-round.js";
+import {
+  SETTLED_MEANWHILE,
+  readCurrentRound,
+  requireSomethingToDo,
+} from "./current-round.js";
 import type { CurrentRound } from "./current-round.js";
 import type { ParsedOptions } from "./options.js";
 import { Stop } from "./settlement-result.js";

@@ -1,5 +1,5 @@
 import type { VaultError } from "../errors.js";
-import type { Stopped } from "../guard/outcome.js";
+import type { Stopped } from "../sending/outcome.js";
 import type { Address, VaultRound } from "../protocol/index.js";
 import type { BlockInfo } from "../rpc/blocks.js";
 import type { Simulation } from "../simulation/types.js";

@@ -4,7 +4,7 @@ import type { AccountLike } from "../client/inputs.js";
 import type { VaultError, VaultErrorCode } from "../errors.js";
 import type { LocatedAddress } from "../client/addresses.js";
 import type { Address, Hex, VaultRound } from "../protocol/index.js";
-import type { SendingEvent } from "../sending/job.js";
+import type { SendingEvent } from "../sending/follow.js";
 import type { ReplacementPreflight } from "../sending/replace.js";
 import type { SigningKind } from "../sending/signer.js";
 import type {

@@ -3,16 +3,12 @@ import { min } from "@nomicfoundation/hardhat-utils/bigint";
 import { mockHint } from "../client/addresses.js";
 import { vaultError } from "../errors.js";
 import { OTHER_ORIGIN, keepsTokens } from "../guard/call.js";
-import {
-  explainRefusal,
-  fateOf,
-  innerReason,
-  outOfGas,
-} from "../guard/outcome.js";
-import type { Refusal } from "../guard/outcome.js";
+import { explainRefusal, innerReason, outOfGas } from "../guard/refusal.js";
+import type { Refusal } from "../guard/refusal.js";
 import type { VaultHost } from "../host.js";
 import { formatGasPrice } from "../protocol/amounts.js";
 import type { Address } from "../protocol/index.js";
+import { fateOf } from "../protocol/round.js";
 import { TRANSACTION_GAS_CAP } from "../rpc/chain.js";
 import { decodeRevertReason, invalidOpcode } from "../rpc/revert-reason.js";
 import { isContract, isOutOfGas } from "./engines/engine.js";

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 
 import { checksumAddress } from "../../src/client/inputs.js";
-import { explainRefusal } from "../../src/guard/outcome.js";
+import { explainRefusal } from "../../src/guard/refusal.js";
 import type {
   Address,
   HardhatVault,

@@ -3,9 +3,9 @@ import { toQuantity } from "ethers";
 
 import { vaultError } from "../../src/errors.js";
 import { noRetries } from "../../src/rpc/rpc-client.js";
-import { Following } from "../../src/sending/follow.js";
-import { TimeLimit } from "../../src/sending/job.js";
-import type { Job, Outcome, Replacing } from "../../src/sending/job.js";
+import { Following, TimeLimit } from "../../src/sending/follow.js";
+import type { Job, Replacing } from "../../src/sending/follow.js";
+import type { Outcome } from "../../src/sending/outcome.js";
 import type { SentTransaction } from "../../src/sending/transaction.js";
 import type { SettlementEvent } from "../../src/settlement/types.js";
 import { endDeadlines, speedUpTime } from "../helpers/deadlines.js";

@@ -2,12 +2,13 @@ import { mkdirSync, rmSync } from "node:fs";
 
 import { expect } from "chai";
 
-import type { Stopped } from "../../src/guard/outcome.js";
+import type { Stopped } from "../../src/sending/outcome.js";
 import {
   clockForRoundEnd,
   requireFreshHead,
   roundChecker,
 } from "../../src/settlement/current-round.js";
+import type { IntendedRound } from "../../src/settlement/current-round.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { speedUpTime, useWallClock } from "../helpers/deadlines.js";
 import { itSettles, useKeeper } from "../helpers/keeper.js";
@@ -31,13 +32,13 @@ describe("the last look at the round before a transaction leaves", () => {
 
   const check = async ({
     ifExpired = false,
+    intended = OPEN_ROUND,
     at,
-  }: {
-    readonly ifExpired?: boolean;
+  }: Partial<IntendedRound> & {
     readonly at?: number;
   } = {}): Promise<Stopped | undefined> => {
     const host = keeper.host({ vault: { maxHeadAge: 300 } });
-    return await roundChecker(host, { intended: OPEN_ROUND, ifExpired })(at);
+    return await roundChecker(host, { intended, ifExpired })(at);
   };
   const mine = (change: typeof settledRound) => (): void => {
     keeper.chain.mine(change);
@@ -46,16 +47,21 @@ describe("the last look at the round before a transaction leaves", () => {
     clock.stoppedAt = (NEWEST + seconds) * 1_000;
   };
 
+  const endAt = (time: number) => (): void => {
+    keeper.chain.rounds = keeper.chain.rounds.map((round) => ({
+      ...round,
+      endTime: BigInt(time),
+    }));
+  };
+  const none = { ...OPEN_ROUND, startTime: 0n, strikePrice: 0n, endTime: 0n };
+
   for (const [title, given, options, is] of [
     ["finds a settled round", mine(settledRound), {}, "nothing-to-do"],
     ["finds the next round", mine(nextRound), {}, "refused"],
     [
       "finds the round before its end at an old block that is named",
       () => {
-        keeper.chain.rounds = keeper.chain.rounds.map((round) => ({
-          ...round,
-          endTime: BigInt(NEWEST + 1),
-        }));
+        endAt(NEWEST + 1)();
         mine((round) => round)();
         grow(100)();
       },
@@ -66,6 +72,14 @@ describe("the last look at the round before a transaction leaves", () => {
       "finds the round before its end",
       grow(1),
       { ifExpired: true },
+      "nothing-to-do",
+    ],
+    ["finds none at its end", endAt(NEWEST), { ifExpired: true }, undefined],
+    ["takes a round whose end moved for the same", endAt(7), {}, undefined],
+    [
+      "finds that there is no round yet, which cannot end",
+      mine(() => none),
+      { intended: none, ifExpired: true },
       "nothing-to-do",
     ],
     ["finds no obstacle at the limit of the age", grow(300), {}, undefined],

@@ -1,7 +1,7 @@
 import type { LensFacts } from "../../client/lens/facts.js";
 import type { ReadCall } from "../../client/lens/lens.js";
 import type { SettlementRoute } from "../../guard/call.js";
-import { usesAllGas } from "../../guard/outcome.js";
+import { usesAllGas } from "../../guard/refusal.js";
 import type { VaultHost } from "../../host.js";
 import type { Address } from "../../protocol/index.js";
 import type { BlockInfo } from "../../rpc/blocks.js";

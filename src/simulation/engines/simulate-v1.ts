@@ -12,7 +12,7 @@ import { lensCode } from "../../client/lens/lens.js";
 import type { ReadCall } from "../../client/lens/lens.js";
 import { fallbackTo } from "../../errors.js";
 import { INTRINSIC_GAS, settlementCall } from "../../guard/call.js";
-import { usesAllGas } from "../../guard/outcome.js";
+import { usesAllGas } from "../../guard/refusal.js";
 import type { VaultHost } from "../../host.js";
 import { asRecord } from "../../json.js";
 import { formatGasPrice } from "../../protocol/amounts.js";

@@ -4,92 +4,17 @@ import { Interface } from "ethers";
 import { RoundGuardArtifact } from "../../src/guard/artifact.js";
 import { decodeRevertReason } from "../../src/rpc/revert-reason.js";
 
-import {
-  explainRefusal,
-  fateOf,
-  obstacleIn,
-  statusOfRefusal,
-} from "../../src/guard/outcome.js";
+import { explainRefusal, statusOfRefusal } from "../../src/guard/refusal.js";
 import { GUARD } from "../helpers/keeper.js";
 import {
   FACTORY,
   OPEN_ROUND,
   SETTLER,
   VAULT,
-  nextRound,
-  settledRound,
 } from "../helpers/scripted-contracts.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
 
-const open = OPEN_ROUND;
-const settled = settledRound(open);
-const next = nextRound(open);
-const strikeRaised = { ...open, strikePrice: open.strikePrice + 1n };
-const zeros = { ...open, startTime: 0n, strikePrice: 0n, endTime: 0n };
-const endMoved = { ...open, endTime: open.endTime + 1n };
-const afterEnd = Number(open.endTime);
-
-describe("what a round means for the status of a settlement", () => {
-  for (const [title, round, terms, is] of [
-    ["an open round is to be settled", open, {}, undefined],
-    ["a settled round is nothing to do", settled, {}, "nothing-to-do"],
-    [
-      "a settled round that was open is nothing to do",
-      settled,
-      { intended: open },
-      "nothing-to-do",
-    ],
-    [
-      "another round than the one that was seen is refused",
-      next,
-      { intended: open },
-      "refused",
-    ],
-    [
-      "a round whose end moved is the same one",
-      endMoved,
-      { intended: open },
-      undefined,
-    ],
-    [
-      "a round before its end is too early with --if-expired",
-      open,
-      { ifExpired: true, time: afterEnd - 1 },
-      "early",
-    ],
-    [
-      "a round at its end is to be settled with --if-expired",
-      open,
-      { ifExpired: true, time: afterEnd },
-      undefined,
-    ],
-    [
-      "no round yet is nothing to do with --if-expired",
-      zeros,
-      { ifExpired: true, time: afterEnd },
-      "nothing-to-do",
-    ],
-  ] as const) {
-    it(title, () => {
-      const all = { ifExpired: false, time: 0, ...terms };
-      const found = obstacleIn(round, all);
-      expect(found?.isEarly === true ? "early" : found?.status).to.equal(is);
-    });
-  }
-
-  for (const [later, is] of [
-    [open, "open"],
-    [endMoved, "open"],
-    [settled, "settled"],
-    [next, "followed"],
-    [strikeRaised, "replaced"],
-    [zeros, "replaced"],
-  ] as const) {
-    it(`a later round with start ${later.startTime}, strike ${later.strikePrice}, settled ${later.settled}: ${is}`, () => {
-      expect(fateOf(open, later)).to.equal(is);
-    });
-  }
-
+describe("the status of a settlement that is refused before it is sent", () => {
   for (const [code, is] of [
     [null, "nothing-to-do"],
     ["VAULT_ROUND_NOT_ENDED", "nothing-to-do"],
@@ -99,13 +24,14 @@ describe("what a round means for the status of a settlement", () => {
     ["VAULT_GUARD_KEEPS_TOKENS", "refused"],
     ["VAULT_CALL_REVERTED", "reverted"],
   ] as const) {
-    it(`a refusal with ${String(code)} before sending: ${is}`, () => {
+    it(`is ${is} with ${String(code)}`, () => {
       expect(statusOfRefusal(code)).to.equal(is);
     });
   }
 });
 
 describe("explainRefusal(), of a guard", () => {
+  const open = OPEN_ROUND;
   const guardAbi = new Interface(RoundGuardArtifact.abi);
   const route = {
     ...{ from: SETTLER, vault: VAULT },

@@ -1,4 +1,4 @@
-// What a round, an error of a guard or a refusal means for the status of a settlement.
+// Why the contracts refuse a settlement, or the guard on its way.
 
 import { silentRevertHint } from "../client/codec.js";
 import { explainReason } from "../client/error-abis.js";
@@ -6,98 +6,11 @@ import { isRefusalCode, vaultError } from "../errors.js";
 import type { VaultError, VaultErrorCode } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { describeTime } from "../protocol/index.js";
-import type { VaultRound } from "../protocol/index.js";
-import {
-  NO_ROUND,
-  describeRound,
-  hasEnded,
-  isSameRound,
-} from "../protocol/round.js";
 import { decodeRevertReason } from "../rpc/revert-reason.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
 import { describeKey } from "./call.js";
 import type { SettlementRoute } from "./call.js";
 import { guardErrorIn } from "./round-guard.js";
-
-/** Nothing was sent. */
-export interface Stopped {
-  readonly kind: "stopped";
-  readonly status: "nothing-to-do" | "refused" | "reverted";
-  readonly code?: VaultErrorCode | undefined;
-  readonly reason: string;
-  /** True if the round has not ended yet: the obstacle goes away with time. */
-  readonly isEarly?: boolean;
-  /** Error with `reason` as its message. */
-  readonly error?: VaultError;
-}
-
-export function refusedBy(error: VaultError): Stopped {
-  const { code, message: reason } = error;
-  return { kind: "stopped", status: "refused", code, reason, error };
-}
-
-export function nothingToDo(reason: string): Stopped {
-  return { kind: "stopped", status: "nothing-to-do", reason };
-}
-
-/** Before anything is sent: the round may be settled, or may not have ended. */
-export interface RoundTerms {
-  readonly ifExpired: boolean;
-  /**
-   * Time by which the round has ended or not, Unix seconds: that of the newest block; where
-   * blocks are made on demand, that of the next one.
-   */
-  readonly time: number;
-  /** The round that was seen before; undefined if this is the first look. */
-  readonly intended?: VaultRound | undefined;
-}
-
-/** @returns Undefined if the round is to be settled. */
-export function obstacleIn(
-  round: VaultRound,
-  { intended, ifExpired, time }: RoundTerms,
-): Stopped | undefined {
-  if (intended !== undefined && !isSameRound(round, intended)) {
-    const [expected, actual] = [describeRound(intended), describeRound(round)];
-    return refusedBy(vaultError("VAULT_ROUND_CHANGED", { expected, actual }));
-  }
-  if (round.settled) {
-    return nothingToDo(
-      intended === undefined
-        ? "The round is settled already."
-        : SETTLED_MEANWHILE,
-    );
-  }
-  const isExpired = !ifExpired || hasEnded(round, time);
-  if (isExpired === false) {
-    const reason = `The round has not ended yet: it ends at ${describeTime(round.endTime)}.`;
-    return { ...nothingToDo(reason), isEarly: true };
-  }
-  return isExpired === null ? nothingToDo(NO_ROUND) : undefined;
-}
-
-export const SETTLED_MEANWHILE =
-  "The round was settled by somebody else meanwhile.";
-
-/**
- * What became of a round, by a later reading:
- *
- * - `settled`, `open`: it is the latest still.
- * - `followed`: a round with a later start is the latest, so it was settled.
- * - `replaced`: the latest has the same start and another strike price, an earlier start, or
- *   only zeros. That settles nothing.
- */
-export type Fate = "followed" | "open" | "replaced" | "settled";
-
-export function fateOf(
-  round: Pick<VaultRound, "startTime" | "strikePrice">,
-  later: VaultRound,
-): Fate {
-  if (isSameRound(round, later)) {
-    return later.settled ? "settled" : "open";
-  }
-  return later.startTime > round.startTime ? "followed" : "replaced";
-}
 
 export interface Refusal {
   /** Null if a guard refuses a round that is settled already. */

@@ -1,5 +1,7 @@
+// How a settlement ends, and what one look at the chain shows of its transactions.
+
 import { fallbackTo } from "../errors.js";
-import type { Stopped } from "../guard/outcome.js";
+import type { VaultError, VaultErrorCode } from "../errors.js";
 import type { Hex } from "../protocol/index.js";
 import { getNonce } from "../rpc/accounts.js";
 import { getBlockNumber } from "../rpc/blocks.js";
@@ -12,6 +14,49 @@ import {
 import type { Receipt } from "../rpc/transactions.js";
 import { describeProblem, newestOf } from "./transaction.js";
 import type { SentTransaction, SentTransactions } from "./transaction.js";
+
+/** Nothing was sent. */
+export interface Stopped {
+  readonly kind: "stopped";
+  readonly status: "nothing-to-do" | "refused" | "reverted";
+  readonly code?: VaultErrorCode | undefined;
+  readonly reason: string;
+  /** True if the round has not ended yet: the obstacle goes away with time. */
+  readonly isEarly?: boolean;
+  /** Error with `reason` as its message. */
+  readonly error?: VaultError;
+}
+
+export function refusedBy(error: VaultError): Stopped {
+  const { code, message: reason } = error;
+  return { kind: "stopped", status: "refused", code, reason, error };
+}
+
+export function nothingToDo(reason: string): Stopped {
+  return { kind: "stopped", status: "nothing-to-do", reason };
+}
+
+export interface Mined {
+  readonly kind: "mined";
+  readonly hash: Hex;
+  readonly receipt: Receipt;
+  /** The one of the transactions that was mined. */
+  readonly transaction: SentTransaction;
+}
+
+/** How it ended: before anything was sent, or with its transactions. */
+export type Outcome =
+  | Stopped
+  | Mined
+  | {
+      /** `undecided`: it may still be mined; `dropped`: it cannot be, or was lost. */
+      readonly kind: "dropped" | "undecided";
+      readonly status: Stopped["status"] | "unconfirmed";
+      readonly code?: VaultErrorCode | undefined;
+      readonly reason: string;
+      readonly hash: Hex | undefined;
+      readonly receipt?: Receipt | undefined;
+    };
 
 /**
  * Reads the round, as the last request before a transaction leaves.
@@ -30,14 +75,6 @@ export interface Sought {
   readonly confirmations: number;
   /** Latest block before the first transaction was sent. */
   readonly sentAfterBlock: number;
-}
-
-export interface Mined {
-  readonly kind: "mined";
-  readonly hash: Hex;
-  readonly receipt: Receipt;
-  /** The one of the transactions that was mined. */
-  readonly transaction: SentTransaction;
 }
 
 /** What one look at the chain shows of transactions that share a nonce. */
