@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { VaultFactory__factory } from "../src/bindings/factories/VaultFactory__factory.js";
-import { isFailedReading } from "../src/client/failed-reading.js";
+import { isFailedReading } from "../src/client/read-at-block.js";
 import { VaultClient } from "../src/client/index.js";
 import { recordCalls } from "../test/helpers/recording-node.js";
 import { ratios, runInTurns, timeOf } from "./measure.js";

@@ -1,7 +1,6 @@
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
-import { describeInput } from "../src/client/inputs.js";
-import { parseTime } from "../src/client/parse-time.js";
+import { describeInput, parseTime } from "../src/client/inputs.js";
 import { invalidArgument } from "../src/errors.js";
 import { checkChanges } from "../src/mocks/state.js";
 import type { StateChanges } from "../src/mocks/state.js";

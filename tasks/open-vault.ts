@@ -2,7 +2,7 @@ import type { ConfigurationVariableHooks } from "hardhat/types/hooks";
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
 import type { BlockTag } from "../src/client/inputs.js";
-import { readHeader } from "../src/client/snapshot.js";
+import { readHeader } from "../src/client/read-at-block.js";
 import type { VaultClient } from "../src/client/vault-client.js";
 import { hasErrorCode, vaultError } from "../src/errors.js";
 import type { VaultError } from "../src/errors.js";

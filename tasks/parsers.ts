@@ -12,9 +12,10 @@ import {
   parseUint256,
   readInteger,
   requireFixedBlock,
+  parseTime,
+  requireFuture,
 } from "../src/client/inputs.js";
 import type { BlockTag } from "../src/client/inputs.js";
-import { parseTime, requireFuture } from "../src/client/parse-time.js";
 import { invalidArgument, vaultError } from "../src/errors.js";
 import { requireScenario } from "../src/mocks/scenarios.js";
 import { groupDigits, operationNames, units } from "../src/protocol/index.js";

@@ -6,7 +6,7 @@ import {
   readAt,
   readInOneCall,
   readHeader,
-} from "../src/client/snapshot.js";
+} from "../src/client/read-at-block.js";
 import { getNextBlock } from "../src/rpc/blocks.js";
 import { maxHeadAge } from "../src/settlement/current-round.js";
 import { vaultError } from "../src/errors.js";

@@ -1,9 +1,9 @@
 import {
   isFailedReading,
   isNotConfigured,
-} from "../src/client/failed-reading.js";
+} from "../src/client/read-at-block.js";
 import { requireFixedBlock } from "../src/client/inputs.js";
-import type { ReadOptions } from "../src/client/reader.js";
+import type { ReadOptions } from "../src/client/read-at-block.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { escapeUntrusted } from "../src/escape.js";
 import { describeUnfinished } from "../src/settlement/next-run.js";

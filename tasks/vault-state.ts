@@ -2,9 +2,11 @@ import {
   failedReading,
   isFailedReading,
   isNotConfigured,
-} from "../src/client/failed-reading.js";
-import type { FailedReading } from "../src/client/failed-reading.js";
-import type { ReadOptions } from "../src/client/reader.js";
+} from "../src/client/read-at-block.js";
+import type {
+  FailedReading,
+  ReadOptions,
+} from "../src/client/read-at-block.js";
 import { takePinnedSnapshot } from "../src/client/snapshot.js";
 import type { VaultSnapshot } from "../src/client/snapshot.js";
 import type { VaultError } from "../src/errors.js";

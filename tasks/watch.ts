@@ -1,4 +1,4 @@
-import { isFailedReading } from "../src/client/failed-reading.js";
+import { isFailedReading } from "../src/client/read-at-block.js";
 import { VaultError, vaultError } from "../src/errors.js";
 import type { VaultHost } from "../src/host.js";
 import { describeTime, operationEntry } from "../src/protocol/index.js";

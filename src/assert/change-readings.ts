@@ -1,4 +1,4 @@
-import { isFailedReading } from "../client/failed-reading.js";
+import { isFailedReading } from "../client/read-at-block.js";
 import { checkValue } from "../mocks/values.js";
 import { asRecord } from "../json.js";
 import { placesOf, standaloneQueries } from "../protocol/index.js";

@@ -1,5 +1,5 @@
-import { checkOptions, option } from "../client/options.js";
-import type { OptionsOf } from "../client/options.js";
+import { checkOptions, option } from "../client/inputs.js";
+import type { OptionsOf } from "../client/inputs.js";
 import { VaultError, isErrorCode } from "../errors.js";
 import { asRecord } from "../json.js";
 import { NoVerdict, describe, requireExpected } from "./assertion.js";

@@ -1,8 +1,8 @@
 import { ZeroAddress, isHexString } from "ethers";
 
-import type { ReadOptions } from "../client/reader.js";
+import type { ReadOptions } from "../client/read-at-block.js";
 import type { VaultClient } from "../client/vault-client.js";
-import { isNotConfigured } from "../client/failed-reading.js";
+import { isNotConfigured } from "../client/read-at-block.js";
 import { fallbackTo } from "../errors.js";
 import { isInProcess } from "../host.js";
 import { asRecord } from "../json.js";

@@ -1,8 +1,7 @@
 import { vaultError } from "../errors.js";
 import { contractRoleNames, contractRoles } from "../protocol/index.js";
 import type { Address, ContractRole } from "../protocol/index.js";
-import { parseAddress } from "./inputs.js";
-import { checkKeys } from "./options.js";
+import { parseAddress, checkKeys } from "./inputs.js";
 
 /** Addresses of the protocol's contracts by role, all optional. */
 export type ContractAddresses = {

@@ -8,7 +8,7 @@ import { decodeRevertReason } from "../rpc/revert-reason.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 import { quoteForeignText } from "../redact.js";
-import { WORD } from "./words.js";
+import { WORD } from "./codec.js";
 
 /** Bytes of the selector of a custom error. */
 const SELECTOR = 4;

@@ -4,7 +4,7 @@
  * @module hardhat-vault/client
  */
 export { isEmptyOrder, isFailedOrder } from "./order-reader.js";
-export { isFailedReading } from "./failed-reading.js";
+export { isFailedReading } from "./read-at-block.js";
 export { VaultClient } from "./vault-client.js";
 export { VaultError } from "../errors.js";
 export { toJsonValue } from "../json.js";

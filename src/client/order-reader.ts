@@ -9,8 +9,8 @@ import { getBalance } from "../rpc/accounts.js";
 import { isReorganised } from "../rpc/blocks.js";
 import { fewRetries } from "../rpc/rpc-client.js";
 import type { LocatedAddress } from "./addresses.js";
-import { addressAt, encodeCall } from "./codec.js";
-import type { FailedReading } from "./failed-reading.js";
+import { addressAt, encodeCall, viewOf } from "./codec.js";
+import type { FailedReading, Context } from "./read-at-block.js";
 import {
   PACKED_SIZE,
   callLens,
@@ -20,9 +20,7 @@ import {
   tryLens,
 } from "./lens/lens.js";
 import type { LensAnswer, LensEntry } from "./lens/lens.js";
-import { readAnswer, readCall, requestAtBlock } from "./reader.js";
-import type { Context } from "./reader.js";
-import { viewOf } from "./words.js";
+import { readAnswer, readCall, requestAtBlock } from "./read-at-block.js";
 
 /** An order and its id. Values are unscaled. */
 export type Order = { readonly orderID: bigint } & VaultOrder;

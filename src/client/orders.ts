@@ -10,9 +10,10 @@ import {
   parseEnum,
   parseUint256,
   requireFixedBlock,
+  checkOptions,
+  option,
 } from "./inputs.js";
-import { checkOptions, option } from "./options.js";
-import type { OneOf, OptionsOf } from "./options.js";
+import type { OneOf, OptionsOf } from "./inputs.js";
 import {
   FAILED_IDS_AT_END,
   OrderReader,
@@ -27,8 +28,8 @@ import type {
   Orders,
   Part,
 } from "./order-reader.js";
-import { scanOptions } from "./reader.js";
-import type { Readable } from "./reader.js";
+import { scanOptions } from "./read-at-block.js";
+import type { Readable } from "./read-at-block.js";
 
 const rangeOptions = {
   /** First id of the range. Default: 0. */

@@ -11,7 +11,7 @@ import type {
   VaultOrder,
   VaultRound,
 } from "../protocol/index.js";
-import type { ReadOptions } from "./reader.js";
+import type { ReadOptions } from "./read-at-block.js";
 
 /** The read methods of a client, one for each read operation. */
 export interface VaultReads extends Pick<ReadMethods, ReadOperationName> {}

@@ -4,12 +4,16 @@ import { isSameRound } from "../protocol/round.js";
 import type { PinnedBlock } from "../rpc/blocks.js";
 import { getBlock, requireSameBranch } from "../rpc/blocks.js";
 import { encodeCall } from "./codec.js";
-import { parseBlock, parseCount, requireFixedBlock } from "./inputs.js";
-import type { BlockTag } from "./inputs.js";
-import { checkOptions, option } from "./options.js";
-import type { OptionsOf } from "./options.js";
-import { readCall, scanOptions } from "./reader.js";
-import type { Context, Readable } from "./reader.js";
+import {
+  parseBlock,
+  parseCount,
+  requireFixedBlock,
+  checkOptions,
+  option,
+} from "./inputs.js";
+import type { BlockTag, OptionsOf } from "./inputs.js";
+import { readCall, scanOptions } from "./read-at-block.js";
+import type { Context, Readable } from "./read-at-block.js";
 
 /** Requests at the same time, each one small `eth_call`. */
 const CONCURRENCY = 16;

@@ -16,16 +16,18 @@ export type {
   StrictVaultSnapshot,
   VaultSnapshot,
 } from "./snapshot.js";
-export type { FailedReading } from "./failed-reading.js";
-export type { VaultContracts } from "./contracts.js";
-export type { VaultReads } from "./reads.js";
-export type { VaultAddresses } from "./vault-client.js";
 export type {
+  FailedReading,
   ReadOptions,
   ScanOptions,
   ScanProgress,
+} from "./read-at-block.js";
+export type {
+  VaultAddresses,
   VaultClientOptions,
-} from "./reader.js";
+  VaultContracts,
+} from "./vault-client.js";
+export type { VaultReads } from "./reads.js";
 export type {
   ErrorArgument,
   ErrorKind,

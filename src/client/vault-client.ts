@@ -1,11 +1,17 @@
 import { inspect } from "node:util";
 
-import { BrowserProvider, ZeroAddress } from "ethers";
-import type { ContractRunner } from "ethers";
+import { BrowserProvider, Contract, ZeroAddress } from "ethers";
+import type { ContractRunner, Interface, InterfaceAbi } from "ethers";
 
+import { LiquidityPool__factory } from "../bindings/factories/LiquidityPool__factory.js";
+import { Trading__factory } from "../bindings/factories/Trading__factory.js";
+import { UnderlyingAsset__factory } from "../bindings/factories/UnderlyingAsset__factory.js";
+import { VaultFactory__factory } from "../bindings/factories/VaultFactory__factory.js";
+import { Vault__factory } from "../bindings/factories/Vault__factory.js";
 import { GIVEN_PROVIDER, fallbackTo } from "../errors.js";
 import { contractRoleNames, contractRoles } from "../protocol/index.js";
 import type {
+  AbiName,
   Address,
   ContractRole,
   OperationArguments,
@@ -28,24 +34,22 @@ import type {
   LocatedAddress,
 } from "./addresses.js";
 import { encodeCall } from "./codec.js";
-import { createContracts } from "./contracts.js";
-import type { VaultContracts } from "./contracts.js";
 import { errorAbisIn } from "./error-abis.js";
 import type { ErrorAbisOf } from "./error-abis.js";
-import { isNotConfigured } from "./failed-reading.js";
 import {
+  checkOptions,
+  option,
   parseAccount,
   parseBlock,
   parseDuration,
   withAddress,
 } from "./inputs.js";
-import type { BlockTag } from "./inputs.js";
-import { checkOptions } from "./options.js";
+import type { AddressLike, BlockTag, OptionsOf } from "./inputs.js";
 import type { ListedOrder, Order } from "./order-reader.js";
 import { readOrders } from "./orders.js";
 import type { OrdersOptions } from "./orders.js";
-import { LOOK_UP, clientOptions, readCall, readOptions } from "./reader.js";
-import type { Context, ReadOptions, VaultClientOptions } from "./reader.js";
+import { isNotConfigured, readCall, readOptions } from "./read-at-block.js";
+import type { Context, ReadOptions } from "./read-at-block.js";
 import { ReadMethods } from "./reads.js";
 import { readRounds } from "./rounds.js";
 import type { PastRound, RoundsOptions } from "./rounds.js";
@@ -55,6 +59,28 @@ import type {
   StrictVaultSnapshot,
   VaultSnapshot,
 } from "./snapshot.js";
+
+const clientOptions = {
+  /** Sender of reads that name none: an address or a signer. Default: the zero address. */
+  from: option<AddressLike>(),
+  /** The network's name in error texts. */
+  networkName: option<string>(),
+  /**
+   * ABIs of the contracts' custom errors, each as in an artifact.
+   * `connection.vault` uses the project's artifacts.
+   */
+  abis: option<readonly InterfaceAbi[]>(),
+  /** @internal In place of `abis`. */
+  errorAbisOf: option<ErrorAbisOf>(),
+  /** @internal */
+  rpc: option<RpcClient>(),
+};
+
+/** Options of a {@link VaultClient}. */
+export interface VaultClientOptions extends OptionsOf<typeof clientOptions> {}
+
+/** Name of the work in the error of a deadline. */
+const LOOK_UP = "the requests that look up an address";
 
 /** Addresses by role, of the contracts that have one. */
 export type VaultAddresses = { readonly [Role in ContractRole]?: Address };
@@ -370,4 +396,46 @@ export class VaultClient extends ReadMethods {
   protected runner(): ContractRunner {
     return new BrowserProvider(this.provider, "any");
   }
+}
+
+const factories = {
+  UnderlyingAsset: UnderlyingAsset__factory,
+  LiquidityPool: LiquidityPool__factory,
+  Trading: Trading__factory,
+  VaultFactory: VaultFactory__factory,
+  Vault: Vault__factory,
+} as const satisfies Record<AbiName, { createInterface(): Interface }>;
+
+export type VaultContracts = {
+  readonly [Role in ContractRole]: ReturnType<
+    (typeof factories)[(typeof contractRoles)[Role]["abi"]]["connect"]
+  >;
+};
+
+/** The ethers contracts by role, each made when it is first used. */
+function createContracts(
+  locate: (role: ContractRole) => Promise<LocatedAddress>,
+  runner: () => ContractRunner,
+): VaultContracts {
+  const contracts = {};
+  for (const role of contractRoleNames) {
+    let contract: Contract | undefined;
+    const create = (): Contract => {
+      const made = new Contract(
+        { getAddress: async () => (await locate(role)).address },
+        factories[contractRoles[role].abi].createInterface(),
+        runner(),
+      );
+      // ethers requests the address at once. A missing one is an error when the
+      // contract is used, not an unhandled rejection now.
+      made.getAddress().catch(() => undefined);
+      return made;
+    };
+    Object.defineProperty(contracts, role, {
+      enumerable: true,
+      get: () => (contract ??= create()),
+    });
+  }
+  // TypeChain's types describe what the generic contract does with this ABI; its own connect() takes no addressable
+  return contracts as VaultContracts;
 }

@@ -1,7 +1,7 @@
 import type { LocatedAddress } from "../client/addresses.js";
 import { encodeCall } from "../client/codec.js";
 import { parseAddress } from "../client/inputs.js";
-import { readCall, requestAtBlock } from "../client/reader.js";
+import { readCall, requestAtBlock } from "../client/read-at-block.js";
 import { fallbackTo, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";

@@ -1,8 +1,11 @@
-import { checkOptions, option } from "../client/options.js";
-import type { OptionsOf } from "../client/options.js";
-import { failedReading, isFailedReading } from "../client/failed-reading.js";
-import { parseUint256, requireFixedBlock } from "../client/inputs.js";
-import type { BlockTag } from "../client/inputs.js";
+import {
+  checkOptions,
+  option,
+  parseUint256,
+  requireFixedBlock,
+} from "../client/inputs.js";
+import type { OptionsOf, BlockTag } from "../client/inputs.js";
+import { failedReading, isFailedReading } from "../client/read-at-block.js";
 import { takePinnedSnapshot } from "../client/snapshot.js";
 import type { VaultClient } from "../client/vault-client.js";
 import { asRecord, toJsonValue } from "../json.js";

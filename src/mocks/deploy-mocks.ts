@@ -2,11 +2,11 @@ import { resolve } from "node:path";
 
 import { ZeroAddress } from "ethers";
 
-import { checkOptions, option } from "../client/options.js";
-import type { OptionsOf } from "../client/options.js";
+import { checkOptions, option } from "../client/inputs.js";
+import type { OptionsOf } from "../client/inputs.js";
 import { MOCKS_SOURCE, fixedAddresses } from "../client/addresses.js";
 import type { ContractAddresses } from "../client/addresses.js";
-import { isFailedReading, isNotConfigured } from "../client/failed-reading.js";
+import { isFailedReading, isNotConfigured } from "../client/read-at-block.js";
 import { VaultClient } from "../client/vault-client.js";
 import { fallbackTo, invalidArgument } from "../errors.js";
 import {

@@ -8,10 +8,13 @@ import {
 } from "ethers";
 
 import { encodeCall } from "../client/codec.js";
-import { describeInput, parseAccount } from "../client/inputs.js";
-import type { AccountLike } from "../client/inputs.js";
-import { checkOptions, option } from "../client/options.js";
-import type { OptionsOf } from "../client/options.js";
+import {
+  describeInput,
+  parseAccount,
+  checkOptions,
+  option,
+} from "../client/inputs.js";
+import type { AccountLike, OptionsOf } from "../client/inputs.js";
 import { VaultError, invalidArgument } from "../errors.js";
 import { asRecord, listOf } from "../json.js";
 import {

@@ -7,8 +7,7 @@ import type {
   MockVault,
   MockVaultFactory,
 } from "../bindings/index.js";
-import { withAddress } from "../client/inputs.js";
-import { checkOptions } from "../client/options.js";
+import { withAddress, checkOptions } from "../client/inputs.js";
 import { isEmptyOrder } from "../client/order-reader.js";
 import type { Order } from "../client/order-reader.js";
 import type { VaultClient } from "../client/vault-client.js";

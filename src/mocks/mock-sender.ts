@@ -3,7 +3,7 @@ import { min } from "@nomicfoundation/hardhat-utils/bigint";
 import { ZeroAddress, toQuantity } from "ethers";
 
 import type { VaultClient } from "../client/vault-client.js";
-import { hexWord } from "../client/words.js";
+import { hexWord } from "../client/codec.js";
 import { vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import { asRecord } from "../json.js";

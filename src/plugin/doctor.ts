@@ -1,4 +1,4 @@
-import { failedReading, isNotConfigured } from "../client/failed-reading.js";
+import { failedReading, isNotConfigured } from "../client/read-at-block.js";
 import { VaultError, textsForCommandLine } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { asRecord } from "../json.js";

@@ -1,6 +1,6 @@
 import { ZeroAddress } from "ethers";
 
-import { failedReading } from "../client/failed-reading.js";
+import { failedReading } from "../client/read-at-block.js";
 import {
   fallbackTo,
   refusesSettlement,

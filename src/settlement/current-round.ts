@@ -2,7 +2,7 @@
 
 import type { LocatedAddress } from "../client/addresses.js";
 import { encodeCall, noCode } from "../client/codec.js";
-import { locate, readAt, readHeader } from "../client/snapshot.js";
+import { locate, readAt, readHeader } from "../client/read-at-block.js";
 import { vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { describeTime } from "../protocol/index.js";

@@ -2,7 +2,7 @@
 
 import { ZeroAddress } from "ethers";
 
-import { isFailedReading } from "../client/failed-reading.js";
+import { isFailedReading } from "../client/read-at-block.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
 import { VaultError, fallbackTo } from "../errors.js";
 import type { SettlementRoute } from "../guard/call.js";

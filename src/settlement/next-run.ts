@@ -2,8 +2,8 @@
 
 import { ZeroAddress } from "ethers";
 
-import { isFailedReading, isNotConfigured } from "../client/failed-reading.js";
-import type { FailedReading } from "../client/failed-reading.js";
+import { isFailedReading, isNotConfigured } from "../client/read-at-block.js";
+import type { FailedReading } from "../client/read-at-block.js";
 import { parseAccount, parseAddress } from "../client/inputs.js";
 import type { AccountLike } from "../client/inputs.js";
 import type { VaultSnapshot } from "../client/snapshot.js";

@@ -1,5 +1,9 @@
-import { parseCount, parseDuration, parseUint256 } from "../client/inputs.js";
-import { checkOptions } from "../client/options.js";
+import {
+  parseCount,
+  parseDuration,
+  parseUint256,
+  checkOptions,
+} from "../client/inputs.js";
 import { invalidArgument } from "../errors.js";
 import { namedTokens } from "../guard/call.js";
 import type { VaultHost } from "../host.js";

@@ -1,6 +1,5 @@
-import { option } from "../client/options.js";
-import type { OptionsOf } from "../client/options.js";
-import type { AccountLike } from "../client/inputs.js";
+import { option } from "../client/inputs.js";
+import type { OptionsOf, AccountLike } from "../client/inputs.js";
 import type { VaultError, VaultErrorCode } from "../errors.js";
 import type { LocatedAddress } from "../client/addresses.js";
 import type { Address, Hex, VaultRound } from "../protocol/index.js";

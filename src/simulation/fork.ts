@@ -5,18 +5,18 @@ import type { NetworkConfigOverride } from "hardhat/types/config";
 import type { ChainType, NetworkConnection } from "hardhat/types/network";
 
 import type { AddressResolver } from "../client/addresses.js";
-import { failedReading, isNotConfigured } from "../client/failed-reading.js";
+import { failedReading, isNotConfigured } from "../client/read-at-block.js";
 import {
   checksumAddress,
   describeInput,
   parseAccount,
   parseAddress,
   withAddress,
+  checkOptions,
+  option,
 } from "../client/inputs.js";
-import type { AccountLike, BlockTag } from "../client/inputs.js";
-import { NOBODYS_ADDRESS } from "../client/lens/facts.js";
-import { checkOptions, option } from "../client/options.js";
-import type { OptionsOf } from "../client/options.js";
+import type { AccountLike, BlockTag, OptionsOf } from "../client/inputs.js";
+import { NOBODYS_ADDRESS } from "../client/lens/lens.js";
 import { assertInvariant, invalidArgument, vaultError } from "../errors.js";
 import { findRoute, settlementCall } from "../guard/call.js";
 import type { SettlementRoute } from "../guard/call.js";

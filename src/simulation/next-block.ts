@@ -1,6 +1,11 @@
-import { describeInput, parseBlockTag } from "../client/inputs.js";
+import {
+  describeInput,
+  parseBlockTag,
+  notATime,
+  parseTime,
+  requireFuture,
+} from "../client/inputs.js";
 import type { BlockTag } from "../client/inputs.js";
-import { notATime, parseTime, requireFuture } from "../client/parse-time.js";
 import { fallbackTo, invalidArgument, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { getBlock, getNextBlock } from "../rpc/blocks.js";

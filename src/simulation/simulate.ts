@@ -5,11 +5,11 @@ import {
   parseAccount,
   parseUint256,
   withAddress,
+  checkOptions,
+  option,
 } from "../client/inputs.js";
-import type { AccountLike } from "../client/inputs.js";
-import { checkOptions, option } from "../client/options.js";
-import type { OptionsOf } from "../client/options.js";
-import { readOptions } from "../client/reader.js";
+import type { AccountLike, OptionsOf } from "../client/inputs.js";
+import { readOptions } from "../client/read-at-block.js";
 import {
   assertInvariant,
   fallbackTo,

@@ -2,8 +2,13 @@ import { Buffer } from "node:buffer";
 
 import { isHexString } from "ethers";
 
-import { addressAt } from "../client/codec.js";
-import { WORD, hexWord, readSmallWord, readWord } from "../client/words.js";
+import {
+  addressAt,
+  WORD,
+  hexWord,
+  readSmallWord,
+  readWord,
+} from "../client/codec.js";
 import { fallbackTo } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { asRecord } from "../json.js";

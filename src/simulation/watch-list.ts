@@ -1,13 +1,11 @@
 // What is read before and after a settlement, and what differs.
 
 import type { LocatedAddress } from "../client/addresses.js";
-import { decodeAnswer, encodeCall } from "../client/codec.js";
-import { isFailedReading, isNotConfigured } from "../client/failed-reading.js";
+import { decodeAnswer, encodeCall, hexWord } from "../client/codec.js";
+import { isFailedReading, isNotConfigured } from "../client/read-at-block.js";
 import { checksumAddress } from "../client/inputs.js";
-import type { LensFacts } from "../client/lens/facts.js";
-import type { ReadCall } from "../client/lens/lens.js";
+import type { LensFacts, ReadCall } from "../client/lens/lens.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
-import { hexWord } from "../client/words.js";
 import { assertInvariant, fallbackTo, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { asRecord } from "../json.js";

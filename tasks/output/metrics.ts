@@ -1,5 +1,5 @@
-import { isFailedReading } from "../../src/client/failed-reading.js";
-import type { FailedReading } from "../../src/client/failed-reading.js";
+import { isFailedReading } from "../../src/client/read-at-block.js";
+import type { FailedReading } from "../../src/client/read-at-block.js";
 import { toDecimal } from "../../src/protocol/amounts.js";
 import {
   get,

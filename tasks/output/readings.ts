@@ -2,8 +2,8 @@ import { capitalize } from "@nomicfoundation/hardhat-utils/string";
 
 import { isEmptyOrder } from "../../src/client/order-reader.js";
 import type { ListedOrder } from "../../src/client/order-reader.js";
-import { isFailedReading } from "../../src/client/failed-reading.js";
-import type { FailedReading } from "../../src/client/failed-reading.js";
+import { isFailedReading } from "../../src/client/read-at-block.js";
+import type { FailedReading } from "../../src/client/read-at-block.js";
 import { textsForCommandLine } from "../../src/errors.js";
 import type { VaultError } from "../../src/errors.js";
 import { asRecord } from "../../src/json.js";

@@ -9,7 +9,7 @@ import {
 } from "../../src/client/index.js";
 import type { Eip1193Provider } from "../../src/client/index.js";
 import { encodeCall } from "../../src/client/codec.js";
-import { locate, readInOneCall } from "../../src/client/snapshot.js";
+import { locate, readInOneCall } from "../../src/client/read-at-block.js";
 import { toJsonValue } from "../../src/json.js";
 import type { MockVaultHandle } from "../../src/types.js";
 import { differentNodes } from "../helpers/every-node.js";

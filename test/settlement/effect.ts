@@ -1,6 +1,6 @@
 import { expect } from "chai";
 
-import { failedReading } from "../../src/client/failed-reading.js";
+import { failedReading } from "../../src/client/read-at-block.js";
 import type { VaultSnapshot } from "../../src/client/snapshot.js";
 import { vaultError } from "../../src/errors.js";
 import type { ReadingValue } from "../../src/simulation/types.js";

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { ZeroAddress, toQuantity } from "ethers";
 
 import { noCode } from "../../src/client/codec.js";
-import { failedReading } from "../../src/client/failed-reading.js";
+import { failedReading } from "../../src/client/read-at-block.js";
 import { vaultError } from "../../src/errors.js";
 import type { VaultErrorCode } from "../../src/errors.js";
 import { parseGuarded } from "../../src/guard/round-guard.js";

@@ -1,25 +1,32 @@
 import type { Buffer } from "node:buffer";
 
-import { Interface, id } from "ethers";
+import { Interface, dataSlice, getAddress, id } from "ethers";
 
 import { assertInvariant, fallbackTo, vaultError } from "../../errors.js";
 import { quoteForeignText } from "../../redact.js";
-import type { BlockInfo } from "../../rpc/blocks.js";
+import { isReorganised } from "../../rpc/blocks.js";
+import type { BlockId, BlockInfo } from "../../rpc/blocks.js";
 import { callContract } from "../../rpc/calls.js";
 import type { CallResult } from "../../rpc/calls.js";
 import { getChainId } from "../../rpc/chain.js";
 import { isRefusal } from "../../rpc/errors.js";
-import { isReorganised } from "../../rpc/blocks.js";
 import { fewRetries } from "../../rpc/rpc-client.js";
 import { decodeRevertReason } from "../../rpc/revert-reason.js";
 import type { RpcClient } from "../../rpc/rpc-client.js";
-import type { Context } from "../reader.js";
-import { WORD, readSmallWord } from "../words.js";
+import { WORD, hexWord, readSmallWord, readWord } from "../codec.js";
 import { VaultLensArtifact } from "./artifact.js";
 
 export const lensCode: string = VaultLensArtifact.deployedBytecode;
 
 export const lensInterface = new Interface(VaultLensArtifact.abi);
+
+/** What a call needs beside its data. */
+export interface Caller {
+  readonly rpc: RpcClient;
+  /** The caller that the contracts see. */
+  readonly from: string;
+  readonly block: BlockId;
+}
 
 export interface ReadCall {
   readonly target: string;
@@ -64,10 +71,10 @@ export function encodeReadOrders(
  * @throws VaultError VAULT_REORGED, or if the node does not answer at all
  */
 export async function tryLens(
-  context: Context,
+  caller: Caller,
   calls: readonly ReadCall[],
 ): Promise<LensAnswer | undefined> {
-  const { rpc, from } = context;
+  const { rpc, from } = caller;
   const { node } = rpc;
   if (
     node.runsLens === false ||
@@ -79,7 +86,7 @@ export async function tryLens(
   try {
     // Without an answer of the lens, the caller reads in another way.
     const patient = rpc.withRetries(fewRetries);
-    return await callLens({ ...context, rpc: patient }, encodeReadCalls(calls));
+    return await callLens({ ...caller, rpc: patient }, encodeReadCalls(calls));
   } catch (error) {
     fallbackTo(
       undefined,
@@ -113,7 +120,7 @@ export async function canRunLens(
  * address, so that contracts see this caller. It hides the caller's own code.
  */
 export async function callLens(
-  { rpc, from, block }: Pick<Context, "rpc" | "from" | "block">,
+  { rpc, from, block }: Caller,
   data: string,
 ): Promise<LensAnswer> {
   const answer = await callContract(rpc, { from, to: from, data }, block, {
@@ -245,4 +252,70 @@ export function entryAnswer(
   return status === "reverted"
     ? { reverted: decodeRevertReason(`0x${data.toString("hex")}`) }
     : { data };
+}
+
+/** An unused address: the lens replaces no account there. */
+export const NOBODYS_ADDRESS = getAddress(
+  dataSlice(id("hardhat-vault/VaultLens"), 12),
+);
+
+const FACTS_HEADER = 4 * WORD;
+
+const FACTS_OF = lensInterface.getFunction("factsOf")?.selector;
+const LEND = lensInterface.getFunction("lend")?.selector;
+
+/** Reads the block that the lens runs in, and balance and code of accounts. */
+export function factsCall(lens: string, accounts: readonly string[]): ReadCall {
+  const words = [WORD, accounts.length, ...accounts].map(hexWord);
+  return { target: lens, data: [FACTS_OF, ...words].join("") };
+}
+
+/** @param needed Wei of the lens, for an account that has less, or has code. */
+export function lendCall(
+  lens: string,
+  account: string,
+  needed: bigint,
+): ReadCall {
+  const words = [account, needed].map(hexWord);
+  return { target: lens, data: [LEND, ...words].join("") };
+}
+
+export interface LensFacts {
+  readonly block: ExecutedBlock & { readonly baseFee: bigint };
+  /** By address; balances are in wei. */
+  readonly accounts: ReadonlyMap<
+    string,
+    { readonly balance: bigint; readonly codeSize: bigint }
+  >;
+}
+
+/**
+ * @param accounts The accounts given to {@link factsCall}.
+ * @returns Undefined if `factsOf` returns something else.
+ */
+export function parseFacts(
+  answer: CallResult | undefined,
+  accounts: readonly string[],
+): LensFacts | undefined {
+  if (
+    answer === undefined ||
+    "reverted" in answer ||
+    answer.data.length !== FACTS_HEADER + accounts.length * 2 * WORD
+  ) {
+    return undefined;
+  }
+  const { data } = answer;
+  const block = readBlock(data, 0);
+  if (block === undefined) {
+    return undefined;
+  }
+  const facts = accounts.map((account, place) => {
+    const offset = FACTS_HEADER + place * 2 * WORD;
+    const codeSize = readWord(data, offset + WORD);
+    return [account, { balance: readWord(data, offset), codeSize }] as const;
+  });
+  return {
+    block: { ...block, baseFee: readWord(data, 3 * WORD) },
+    accounts: new Map(facts),
+  };
 }

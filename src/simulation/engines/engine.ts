@@ -1,5 +1,4 @@
-import type { LensFacts } from "../../client/lens/facts.js";
-import type { ReadCall } from "../../client/lens/lens.js";
+import type { LensFacts, ReadCall } from "../../client/lens/lens.js";
 import type { SettlementRoute } from "../../guard/call.js";
 import { usesAllGas } from "../../guard/refusal.js";
 import type { VaultHost } from "../../host.js";

@@ -8,10 +8,10 @@ import {
   NOBODYS_ADDRESS,
   factsCall,
   parseFacts,
-} from "../../client/lens/facts.js";
-import { lensCode } from "../../client/lens/lens.js";
+  lensCode,
+} from "../../client/lens/lens.js";
 import type { ReadCall } from "../../client/lens/lens.js";
-import { requestAtBlock } from "../../client/reader.js";
+import { requestAtBlock } from "../../client/read-at-block.js";
 import {
   assertInvariant,
   fallbackTo,

@@ -7,8 +7,8 @@ import {
   factsCall,
   lendCall,
   parseFacts,
-} from "../../client/lens/facts.js";
-import { lensCode } from "../../client/lens/lens.js";
+  lensCode,
+} from "../../client/lens/lens.js";
 import type { ReadCall } from "../../client/lens/lens.js";
 import { fallbackTo } from "../../errors.js";
 import { INTRINSIC_GAS, settlementCall } from "../../guard/call.js";

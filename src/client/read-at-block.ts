@@ -1,0 +1,334 @@
+import { VaultError, fallbackTo, hasErrorCode, vaultError } from "../errors.js";
+import { asRecord } from "../json.js";
+import type { ContractRole } from "../protocol/index.js";
+import { hasCode } from "../rpc/accounts.js";
+import {
+  getBlock,
+  getNextBlock,
+  isReorganised,
+  readOnBranch,
+  toBlockId,
+} from "../rpc/blocks.js";
+import type { BlockId, BlockInfo, PinnedBlock } from "../rpc/blocks.js";
+import { callContract } from "../rpc/calls.js";
+import type { CallResult } from "../rpc/calls.js";
+import { chainsCountingOtherBlocks, getChainId } from "../rpc/chain.js";
+import { isRefusal } from "../rpc/errors.js";
+import type { RequestOptions, RpcClient } from "../rpc/rpc-client.js";
+import type { LocatedAddress } from "./addresses.js";
+import { decodeAnswer, decodeOutputs } from "./codec.js";
+import type { EncodedCall } from "./codec.js";
+import { explainAnswer } from "./error-abis.js";
+import type { ErrorAbisOf } from "./error-abis.js";
+import { option } from "./inputs.js";
+import type { AccountLike, BlockTag, OptionsOf } from "./inputs.js";
+import { tryLens } from "./lens/lens.js";
+import type { Caller } from "./lens/lens.js";
+
+export const readOptions = {
+  /**
+   * Sender of the `eth_call`: an address, or whatever has one, as a signer or a contract.
+   * Default: the client's, else the zero address.
+   */
+  from: option<AccountLike>(),
+  /**
+   * Block to read at; one with its hash is read of that branch of the chain. Default:
+   * "latest".
+   */
+  blockTag: option<BlockTag | PinnedBlock>(),
+  /** Milliseconds for the whole read, retries included. Default: 300,000. */
+  timeout: option<number>(),
+  /** Ends the read when aborted; the read throws its reason. */
+  signal: option<AbortSignal>(),
+  /** Called before each retry of a request. */
+  onRetry: option<RequestOptions["onRetry"]>(),
+};
+
+/** Options of every read. */
+export interface ReadOptions extends OptionsOf<typeof readOptions> {}
+
+/** Progress of `orders()` or `rounds()`. */
+export interface ScanProgress {
+  /** Ids or blocks read so far, listed or not. */
+  readonly done: number;
+  /** Ids or blocks to read; grows while more are found. */
+  readonly total: number;
+}
+
+export const scanOptions = {
+  ...readOptions,
+  /** Called after further ids or blocks were read. */
+  onProgress: option<(progress: ScanProgress) => unknown>(),
+};
+
+/** Options of `orders()` and `rounds()`. */
+export interface ScanOptions extends OptionsOf<typeof scanOptions> {}
+
+/** What reads need. One at another block takes a copy, by a spread. */
+export interface Context extends Caller {
+  /** @param operation Names in errors what needs the address. */
+  readonly locate: (
+    role: ContractRole,
+    operation: string,
+  ) => Promise<LocatedAddress>;
+  readonly errorAbisOf: ErrorAbisOf;
+}
+
+/** A vault, for whatever reads by several requests. */
+export interface Readable {
+  /** @param standardTimeout Milliseconds if there is no deadline yet. */
+  openContext(options: ReadOptions, standardTimeout?: number): Promise<Context>;
+}
+
+/** The error in place of a reading that failed. */
+export interface FailedReading {
+  readonly error: VaultError;
+}
+
+/**
+ * True if this key of a snapshot holds an error instead of a value.
+ *
+ * @example
+ * ```ts
+ * const { volume } = await vault.snapshot();
+ * isFailedReading(volume) ? volume.error.code : volume;
+ * // 420000000000000000000n
+ * ```
+ */
+export function isFailedReading(reading: unknown): reading is FailedReading {
+  return VaultError.isVaultError(asRecord(reading)["error"]);
+}
+
+/**
+ * Wraps the error of a reading; throws a bug of this package, and VAULT_REORGED, after
+ * which all readings are of another branch.
+ */
+export function failedReading(error: unknown): FailedReading {
+  if (
+    !VaultError.isVaultError(error) ||
+    error.kind === "bug" ||
+    isReorganised(error)
+  ) {
+    throw error;
+  }
+  return { error };
+}
+
+export function isNotConfigured({ code }: Pick<VaultError, "code">): boolean {
+  return code === "VAULT_CONTRACT_NOT_CONFIGURED";
+}
+
+export interface LocatedCall {
+  readonly call: EncodedCall;
+  readonly target: LocatedAddress;
+}
+
+/** @throws VaultError for a contract without an address */
+export async function locate(
+  { locate: find }: Context,
+  call: EncodedCall,
+): Promise<LocatedCall> {
+  return { call, target: await find(call.role, call.operation) };
+}
+
+/** Reads by one `eth_call` of a contract. */
+export async function readCall(
+  context: Context,
+  call: EncodedCall,
+  target: LocatedAddress,
+): Promise<unknown> {
+  const { rpc, from, block } = context;
+  const request = { from, to: target.address, data: call.data };
+  const answer = await requestAtBlock(
+    rpc,
+    block,
+    async (at) => await callContract(rpc, request, at),
+  );
+  const isEmpty = "data" in answer && answer.data.length === 0;
+  // A call to an account without code succeeds with empty data.
+  const lacksCode = isEmpty && !(await hasCode(rpc, target.address, block));
+  const read = await readAnswer(context, call, target, answer, lacksCode);
+  if ("error" in read) {
+    throw read.error;
+  }
+  return read.value;
+}
+
+/** The value of an answer, or its error, with the reason if the contract reverted. */
+export async function readAnswer(
+  context: Context,
+  call: Pick<EncodedCall, "operation" | "role">,
+  target: LocatedAddress,
+  given: CallResult,
+  lacksCode: boolean,
+): Promise<ReturnType<typeof decodeAnswer>> {
+  const { rpc, block } = context;
+  const answer = await explainAnswer(given, context);
+  const { network } = rpc;
+  return decodeAnswer({ call, target, network, block, answer, lacksCode });
+}
+
+/**
+ * Makes a request at a block. If the node refuses it, finds out if the block's state is
+ * missing: a node without an archive has the block, answers the same request at the
+ * newest block, but has no older state. Nodes have no common words for this.
+ *
+ * @throws VaultError VAULT_ARCHIVE_NODE_NEEDED, VAULT_BLOCK_NOT_FOUND, else the error of
+ * the request
+ */
+export async function requestAtBlock<Answer>(
+  rpc: RpcClient,
+  block: BlockId,
+  request: (block: BlockId) => Promise<Answer>,
+): Promise<Answer> {
+  try {
+    return await request(block);
+  } catch (refusal) {
+    // VAULT_BLOCK_NOT_FOUND is no refusal: it is thrown.
+    const orRefused = fallbackTo(undefined, isRefusal);
+    const isFixed =
+      block === "earliest" || !Number.isNaN(Number(toBlockId(block)));
+    const header =
+      isFixed && hasErrorCode(refusal, "VAULT_RPC_ERROR")
+        ? await getBlock(rpc, block).catch(orRefused)
+        : undefined;
+    if (
+      header === undefined ||
+      (await request("latest").then(() => true, orRefused)) !== true
+    ) {
+      throw refusal;
+    }
+    // The first refusal may have had another cause, which has passed.
+    return await request(block).catch((again: unknown) => {
+      if (!hasErrorCode(again, "VAULT_RPC_ERROR")) {
+        throw again;
+      }
+      const problem = String(again.details["problem"]);
+      const details = { network: rpc.network, block: header.number, problem };
+      throw vaultError("VAULT_ARCHIVE_NODE_NEEDED", details, again);
+    });
+  }
+}
+
+/** The header of a context's block; of the pending one, what the next block would have. */
+export async function readHeader({
+  rpc,
+  block,
+}: Context): Promise<{ readonly block: BlockInfo; readonly pin: PinnedBlock }> {
+  if (typeof block === "object" && block.timestamp !== undefined) {
+    const { number, timestamp } = block;
+    return { block: { number, timestamp }, pin: block };
+  }
+  const { number, timestamp, hash } =
+    block === "pending"
+      ? { ...(await getNextBlock(rpc)).next, hash: undefined }
+      : await getBlock(rpc, block);
+  return { block: { number, timestamp }, pin: { number, hash } };
+}
+
+interface Values {
+  readonly chainId: number;
+  /** In the place of each call its value, or what stands for it. */
+  readonly values: readonly unknown[];
+  /** For each of the further addresses, whether there is a contract. */
+  readonly codes: readonly boolean[];
+}
+
+/**
+ * Reads values at a pinned block, all of its branch, in one request if the node can run
+ * the lens.
+ *
+ * @param targets Further addresses, at which to look for code.
+ * @param orFailed Makes what stands for a value that cannot be read, or throws its error.
+ */
+export async function readAt(
+  context: Context,
+  pin: PinnedBlock,
+  calls: readonly LocatedCall[],
+  targets: readonly string[] = [],
+  orFailed: (error: unknown) => unknown = raise,
+): Promise<Values> {
+  const { rpc } = context;
+  // Nodes do not accept the number of the pending block.
+  const block = context.block === "pending" ? context.block : pin;
+  const at = { ...context, block };
+  return await readOnBranch(rpc, pin, async () => {
+    const { lens, answers, codes } = await askLens(at, calls, targets);
+    return {
+      chainId: lens?.chainId ?? (await getChainId(rpc)),
+      codes: await Promise.all(
+        targets.map(
+          async (target, index) =>
+            codes[index] ?? (await hasCode(rpc, target, block)),
+        ),
+      ),
+      // The last requests: at the newest block, nothing is older than they are. The contract
+      // may refuse callers with code, such as the lens.
+      values: await Promise.all(
+        calls.map(async ({ call, target }, index) => {
+          const answer = answers[index];
+          return answer !== undefined && "value" in answer
+            ? answer.value
+            : await readCall(at, call, target).catch(orFailed);
+        }),
+      ),
+    };
+  });
+}
+
+function raise(error: unknown): never {
+  throw error;
+}
+
+/**
+ * Reads values at the newest block by one request, which has its number and time as contracts
+ * see them.
+ *
+ * @returns Undefined if one request does not do.
+ */
+export async function readInOneCall(
+  context: Context,
+  calls: readonly LocatedCall[],
+): Promise<
+  (Omit<Values, "codes"> & { readonly block: BlockInfo }) | undefined
+> {
+  const { lens, answers } = await askLens(context, calls, []);
+  if (
+    lens === undefined ||
+    chainsCountingOtherBlocks.has(lens.chainId) ||
+    !answers.every((answer) => "value" in answer)
+  ) {
+    return undefined;
+  }
+  const { chainId, block } = lens;
+  // Another node behind the URL may lack it when it is read next.
+  context.rpc.node.noteBlock(block.number);
+  return { chainId, block, values: answers.map(({ value }) => value) };
+}
+
+/** @returns The answer of the lens, and of each call its value if it has one. */
+async function askLens(
+  context: Context,
+  calls: readonly LocatedCall[],
+  targets: readonly string[],
+) {
+  const lens = await tryLens(context, [
+    ...calls.map(({ call: { data }, target: { address: target } }) => ({
+      target,
+      data,
+    })),
+    // Only the presence of code matters here, not the result.
+    ...targets.map((target) => ({ target, data: "0x" })),
+  ]);
+  const { entries = [], bytes } = lens ?? {};
+  const answers = calls.map(({ call: { operation } }, index) => {
+    const entry = entries[index];
+    return entry?.status === "returned" && bytes !== undefined
+      ? decodeOutputs(operation, bytes.subarray(entry.start, entry.end))
+      : { problem: "not read" };
+  });
+  const codes = entries
+    .slice(calls.length)
+    .map(({ hasCode: isCode }) => isCode);
+  return { lens, answers, codes };
+}
