@@ -100,7 +100,7 @@ export default {
       severity: "error",
       from: {
         pathNot:
-          "^(?:src/(?:protocol/|index\\.ts)|tasks/(?:index|definitions|options)\\.ts)",
+          "^(?:src/(?:protocol/|index\\.ts)|tasks/(?:index|definitions)\\.ts)",
       },
       to: {
         path: "^src/protocol/(?:contracts|display-decimals|enums|operations|queries|readings|types|units)\\.ts",
@@ -111,10 +111,10 @@ export default {
       comment:
         "Every start of Hardhat loads what the help shows of tasks, so it loads no library. An action, a parser, and what they need are loaded only by a task that runs.",
       severity: "error",
-      from: { path: "^tasks/(?:definitions|options)\\.ts" },
+      from: { path: "^tasks/definitions\\.ts" },
       to: {
         path: "^(?:src|tasks)/|(?:^|/)node_modules/",
-        pathNot: "^(?:src/protocol/|tasks/options\\.ts)",
+        pathNot: "^src/protocol/",
         dependencyTypesNot: ["type-only"],
       },
     },

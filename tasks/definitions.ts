@@ -1,27 +1,54 @@
 import { ContractType, OrderState, keysOf } from "../src/protocol/enums.js";
+import { contractRoleNames } from "../src/protocol/operations.js";
 import type { Field, ReadOperationName } from "../src/protocol/operations.js";
-import { operationEntry } from "../src/protocol/queries.js";
-import {
-  flag,
-  option,
-  positional,
-  requiredOption,
-  requiredVariadic,
-  variadic,
-} from "./options.js";
-import type { Option, Options, ValuesOf } from "./options.js";
+import { operationEntry, operationNames } from "../src/protocol/queries.js";
+import type { Form, Option, Parsed, Task } from "./parse-options.js";
 
-// What each task takes. Every run of Hardhat loads this file, so it imports only what is light.
+// What each task takes. Every run of Hardhat loads this file, so it imports only what is
+// light: parse-options.ts, which has the parsers, is loaded by a task that runs.
 
-/** Description and options of a task, as the help shows them. */
-export interface Task<Described extends Options = Options> {
-  /** After `vault`. */
-  readonly name: string;
-  readonly description: string;
-  readonly options: Described;
+type Options = Readonly<Record<string, Option>>;
+
+type ValuesOf<Described> = {
+  readonly [Name in keyof Described]: Described[Name] extends Option<
+    infer Value
+  >
+    ? Value
+    : never;
+};
+
+/** The parsed options of a task. */
+export type TaskValues<Described> =
+  Described extends Task<infer Values> ? Values : never;
+
+function flag(help: string): Option<boolean> {
+  return { kind: "flag", help, isRequired: false };
 }
 
-export type TaskValues<Described extends Task> = ValuesOf<Described["options"]>;
+function option<const By extends Form>(
+  parse: By,
+  help: string,
+): Option<Parsed<By> | undefined> {
+  return { kind: "option", help, isRequired: false, parse };
+}
+
+function required<const By extends Form>(
+  parse: By,
+  help: string,
+): Option<Parsed<By>> {
+  return { kind: "option", help, isRequired: true, parse };
+}
+
+function positional<const By extends Form>(
+  parse: By,
+  help: string,
+): Option<Parsed<By>> {
+  return { kind: "positional", help, isRequired: true, parse };
+}
+
+function texts(help: string, isRequired = false): Option<readonly string[]> {
+  return { kind: "variadic", help, isRequired };
+}
 
 /** Of every task. */
 const common = {
@@ -36,90 +63,95 @@ function describe<Own extends Options>(
   name: string,
   description: string,
   own: Own,
-): Task<typeof common & Own> {
+): Task<ValuesOf<typeof common & Own>> {
   return { name, description, options: { ...common, ...own } };
 }
 
 /** Of tasks that use contracts. */
-const at = option("roles", "Contract addresses to use", "as configured");
+const at = option(
+  "roles",
+  `Contract addresses to use: role=0x…[,role=0x…]; roles: ${contractRoleNames.join(", ")} (default: as configured)`,
+);
 const raw = flag("Show unscaled integers");
 const timeout = option(
   "seconds",
-  "Most seconds to open the network, and then to read, retries included",
-  "300 for each request",
+  "Most seconds to open the network, and then to read, retries included (default: 300 for each request)",
 );
 /** The sender of calls. */
 const from = option(
   "address",
-  "Sender of the calls",
-  "networks.<name>.from, else the zero address",
+  "Sender of the calls (default: networks.<name>.from, else the zero address)",
 );
-const pools = ["public", "private"] as const;
 const operation = positional(
-  "operation",
+  operationNames,
   "Operation, for example getLatestRoundInfo",
 );
+const pools = ["public", "private"] as const;
+const MOMENT = "ISO date, +7d (from the chain's clock) or Unix seconds";
 
 /** The account that settles, or sends another transaction. */
 function sender(purpose: string) {
   return option(
     "address",
-    purpose,
-    "networks.<name>.from, else the network's first account",
+    `${purpose} (default: networks.<name>.from, else the network's first account)`,
   );
 }
 
 /** A block that several calls can be pinned to, unlike `pending`. */
-function ofBlock(purpose: string, absence = "latest") {
-  return option("fixedBlock", purpose, absence);
+function fixedBlock(purpose: string, absence = "latest") {
+  return option(
+    "fixedBlock",
+    `${purpose}: a number, latest, safe, finalized or earliest (default: ${absence})`,
+  );
 }
 
 /** Of tasks that read with one call. */
 const ofReads = {
   at,
   raw,
-  block: option("block", "Block to read at", "latest"),
+  block: option(
+    "block",
+    "Block to read at: a number, latest, safe, finalized, earliest or pending (default: latest)",
+  ),
   timeout,
   from,
 };
 
-/** Values that every task has, and those of tasks that use contracts or read. */
+/** What every task has, or tasks that use contracts or read. */
 export type CommonValues = ValuesOf<typeof common> &
   Partial<ValuesOf<Pick<typeof ofReads, "at" | "timeout">>>;
 
 /** Of tasks that read with several calls. */
-const ofManyReads = { ...ofReads, block: ofBlock("Block to read at") };
+const ofManyReads = { ...ofReads, block: fixedBlock("Block to read at") };
 
 const ofListings = {
   ...ofManyReads,
   format: option(
     ["ndjson", "csv"],
-    "Write plain lines, without network and block; csv is for spreadsheets",
+    "Write plain lines, without network and block; csv is for spreadsheets: ndjson or csv",
   ),
   scaled: flag("Scale the values of CSV by the known or configured decimals"),
   out: option(
     "file",
-    "File to write: .csv, .ndjson, .json, or else the table as text",
-    "stdout",
+    "File to write: .csv, .ndjson, .json, or else the table as text (default: stdout)",
   ),
 };
 
 /** Of tasks that wait until their transactions are mined. */
 const timeoutOfTransaction = option(
   "seconds",
-  "Most seconds to open the network, and then to finish",
-  "120 until a transaction is mined",
+  "Most seconds to open the network, and then to finish (default: 120 until a transaction is mined)",
 );
 
 /** The task of an operation, with an option for each input. */
 export function readTask(
   name: ReadOperationName,
-): Task<typeof ofReads & Options> {
+): Task<ValuesOf<typeof common & typeof ofReads>> {
   const { task, description, inputs } = operationEntry(name);
   const isScaled = inputs.some(({ unit }) => /^(?:token|percent)$/u.test(unit));
   return describe(task, description, {
     ...ofReads,
-    ...(isScaled && { raw: flag("Show and take unscaled integers") }),
+    raw: isScaled ? flag("Show and take unscaled integers") : raw,
     ...Object.fromEntries(
       inputs.map((field) => [field.option ?? field.name, inputOption(field)]),
     ),
@@ -129,17 +161,20 @@ export function readTask(
 function inputOption({ unit, label }: Field): Option {
   switch (unit) {
     case "contractType":
-      return option(keysOf(ContractType), label, "all");
+      return option(
+        keysOf(ContractType),
+        `${label}: call or put (default: all)`,
+      );
     case "timestamp":
-      return requiredOption("futureTime", label);
+      return required("futureTime", `${label}: ${MOMENT}`);
     case "token":
-      return requiredOption("amount", label);
+      return required("amount", `${label}, in tokens`);
     case "percent":
-      return requiredOption("percent", label);
+      return required("percent", `${label}, in percent`);
     case "none":
       return positional("integer", label);
     default:
-      return requiredOption("integer", label);
+      return required("integer", label);
   }
 }
 
@@ -149,14 +184,23 @@ export const statusTask = describe(
   {
     ...ofReads,
     all: flag("Show the network's own contracts, then each instance"),
-    format: option(["prometheus"], "Write metrics for a textfile collector"),
+    format: option(
+      ["prometheus"],
+      "Write metrics for a textfile collector: prometheus",
+    ),
   },
 );
 
 export const ordersTask = describe("orders", "List orders", {
   ...ofListings,
-  ids: option("orders", "Orders to list", "all"),
-  state: option(keysOf(OrderState), "Only orders in this state"),
+  ids: option(
+    "orders",
+    "Orders to list: 1,2,5-9, or a range of any length: 0-499, or 500- to the last (default: all)",
+  ),
+  state: option(
+    keysOf(OrderState),
+    "Only orders in this state: open or closed",
+  ),
   holder: option("address", "Only orders of this holder"),
   limit: option("integer", "Only this many, the newest first"),
   skipEmpty: flag("Leave out orders with only zero values"),
@@ -164,9 +208,9 @@ export const ordersTask = describe("orders", "List orders", {
 
 export const roundsTask = describe("rounds", "List every round, oldest first", {
   ...ofListings,
-  block: option("fixedBlock", "Last block to read, as with --to-block"),
-  fromBlock: ofBlock("First block to read", "0"),
-  toBlock: ofBlock("Last block to read"),
+  block: fixedBlock("Last block to read, as with --to-block"),
+  fromBlock: fixedBlock("First block to read", "0"),
+  toBlock: fixedBlock("Last block to read"),
 });
 
 export const reportTask = describe(
@@ -174,8 +218,11 @@ export const reportTask = describe(
   "Write a self-contained HTML report",
   {
     ...ofManyReads,
-    out: option("file", "File to write", "vault-report.html"),
-    ids: option("ids", "Orders to show, at most 10,000", "none"),
+    out: option("file", "File to write (default: vault-report.html)"),
+    ids: option(
+      "ids",
+      "Orders to show, at most 10,000: 1,2,5-9 (default: none)",
+    ),
     rounds: flag("Show every round of the vault"),
     simulate: flag("Simulate a settlement, and show its effects"),
   },
@@ -186,16 +233,14 @@ export const simulateTask = describe("simulate", "Simulate a settlement", {
   from: sender("Account that settles; needs no key"),
   atTime: option(
     "settlementTime",
-    "Block time of the settlement; end means the round's end",
-    "the chain's time",
+    `Block time of the settlement; end means the round's end: end, ${MOMENT} (default: the chain's time)`,
   ),
-  ids: option("ids", "Orders to watch, at most 400", "none"),
+  ids: option("ids", "Orders to watch, at most 400: 1,2,5-9 (default: none)"),
   tokens: option(
     "tokens",
-    "ERC-20 tokens to watch, and which a guard forwards",
-    "`tokens` of the configuration",
+    "ERC-20 tokens to watch, and which a guard forwards, as 0x…,0x… or none (default: `tokens` of the configuration)",
   ),
-  block: ofBlock("Block to start from"),
+  block: fixedBlock("Block to start from"),
   timeout,
   fork: flag("Simulate on a fork in this process"),
   hardfork: option(
@@ -218,13 +263,11 @@ export const settleTask = describe(
     ),
     maxFeePerGas: option(
       "gasPrice",
-      "Highest price of a unit of gas; above it nothing is sent",
-      "maxFeePerGasLimit of the configuration; else --yes refuses on a live chain",
+      "Highest price of a unit of gas; above it nothing is sent, in wei or gwei: 50gwei (default: maxFeePerGasLimit of the configuration; else --yes refuses on a live chain)",
     ),
     tokens: option(
       "tokens",
-      "ERC-20 tokens that a guard forwards",
-      "`tokens` of the configuration",
+      "ERC-20 tokens that a guard forwards, as 0x…,0x… or none (default: `tokens` of the configuration)",
     ),
     retryReverted: flag(
       "With --yes: settle also if the last settlement of the round reverted",
@@ -232,13 +275,11 @@ export const settleTask = describe(
     from: sender("Account that settles"),
     confirmations: option(
       "integer",
-      "Confirmations to wait for",
-      "vault.confirmations, else 3; 1 on a development node, or if maxHeadAge is false",
+      "Confirmations to wait for (default: vault.confirmations, else 3; 1 on a development node, or if maxHeadAge is false)",
     ),
     timeout: option(
       "seconds",
-      "Most seconds to open the network, and to wait once the transaction is sent",
-      "300",
+      "Most seconds to open the network, and to wait once the transaction is sent (default: 300)",
     ),
     resume: flag("Only finish an interrupted settlement; start no other"),
     bump: flag("With --resume: send it again at a higher fee"),
@@ -259,8 +300,7 @@ export const deployGuardTask = describe(
   {
     settler: option(
       "settler",
-      "The only account that may settle through it",
-      "the account that deploys",
+      "The only account that may settle through it (default: the account that deploys)",
     ),
     from: sender("Account that deploys"),
     yes: flag("Deploy without a question"),
@@ -268,11 +308,26 @@ export const deployGuardTask = describe(
   },
 );
 
+/** Their names, since the start loads no mocks. */
+const scenarios = [
+  "open-round",
+  "expired-round",
+  "settled-round",
+  "full-round",
+  "empty-vault",
+  "no-liquidity",
+  "many-orders",
+  "as-deployed",
+] as const;
+
 export const deployMocksTask = describe(
   "deploy-mocks",
   "Deploy mocks of the six contracts",
   {
-    scenario: option("scenario", "State of the mocks", "open-round"),
+    scenario: option(
+      scenarios,
+      `State of the mocks: ${scenarios.join(", ")} (default: open-round)`,
+    ),
     yes: flag("Deploy to a live network, too; this costs money"),
     timeout: timeoutOfTransaction,
   },
@@ -282,12 +337,17 @@ const ofMocks = { at, timeout: timeoutOfTransaction };
 
 const failingCalls = {
   ...ofMocks,
-  pool: option(pools, "Pool of getLPAmountInfo", "both"),
-  orderId: option("integer", "Order of getOrderInfo that fails", "every order"),
+  pool: option(
+    pools,
+    "Pool of getLPAmountInfo: public or private (default: both)",
+  ),
+  orderId: option(
+    "integer",
+    "Order of getOrderInfo that fails (default: every order)",
+  ),
   from: option(
     "address",
-    "Caller that fails, an account or a contract",
-    "every caller",
+    "Caller that fails, an account or a contract (default: every caller)",
   ),
 };
 
@@ -296,8 +356,7 @@ export const nextRoundTask = describe(
   "Start a new round on the mocks",
   {
     ...ofMocks,
-    terms: variadic(
-      "text",
+    terms: texts(
       "Terms that differ from the latest round, unscaled: strikePrice=66000e18 endTime=+7d",
     ),
   },
@@ -308,9 +367,9 @@ export const setTask = describe(
   "Change values that the mocks return",
   {
     ...ofMocks,
-    changes: requiredVariadic(
-      "text",
+    changes: texts(
       "Unscaled values by path: round.APY=185e15 pools.public.locked=0 orders.7.state=closed orders.8=none",
+      true,
     ),
   },
 );
@@ -339,14 +398,16 @@ export const captureTask = describe(
   "Record every reading as a fixture for tests",
   {
     at,
-    out: requiredOption("file", "File to write, for example fixture.json"),
-    ids: option("ids", "Orders to record, at most 10,000", "none"),
+    out: required("file", "File to write, for example fixture.json"),
+    ids: option(
+      "ids",
+      "Orders to record, at most 10,000: 1,2,5-9 (default: none)",
+    ),
     margins: option(
       "file",
-      'JSON file with terms whose margins to record: [{ "maxVolume": "1000e18", "APY": "0.2e18", "endTime": 1900000000 }]',
-      "the terms of the round",
+      'JSON file with terms whose margins to record: [{ "maxVolume": "1000e18", "APY": "0.2e18", "endTime": 1900000000 }] (default: the terms of the round)',
     ),
-    block: ofBlock("Block to record"),
+    block: fixedBlock("Block to record"),
     timeout,
   },
 );
@@ -357,8 +418,11 @@ export const requestTask = describe(
   {
     at,
     operation,
-    args: variadic("text", "Arguments of the operation, unscaled"),
-    pool: option(pools, "Pool of getLPAmountInfo (required for it)"),
+    args: texts("Arguments of the operation, unscaled"),
+    pool: option(
+      pools,
+      "Pool of getLPAmountInfo (required for it): public or private",
+    ),
     from,
     curl: flag("Print a curl command, with the URL in $RPC_URL"),
   },
@@ -368,9 +432,12 @@ export const watchTask = describe("watch", "Show each change of the readings", {
   at,
   json: flag("Print one JSON document per change, each on one line"),
   raw,
-  until: option("watchEnd", "Exit with 0 at this event or time", "never"),
+  until: option(
+    "watchEnd",
+    `Exit with 0 at this event or time: settled, expired, ${MOMENT} (default: never)`,
+  ),
   from: sender("Account that would settle"),
-  interval: option("seconds", "Seconds between checks", "5"),
+  interval: option("seconds", "Seconds between checks (default: 5)"),
 });
 
 export const doctorTask = describe(

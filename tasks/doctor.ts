@@ -4,11 +4,10 @@ import { examineSigner } from "../src/plugin/settlement-checks.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { settingsOf } from "../src/plugin/addresses.js";
 import { doctorTask } from "./definitions.js";
-import { withVault } from "./open-vault.js";
+import { selectedNetwork, withVault } from "./open-vault.js";
 import { labelledValues, notes, title, toned } from "./output/blocks.js";
 import type { Envelope, LabelledValue } from "./output/blocks.js";
 import { describeCount } from "./output/format-value.js";
-import { selectedNetwork } from "./parse-options.js";
 import { taskAction } from "./run-task.js";
 
 export default taskAction(doctorTask, async (args, surroundings) => {
@@ -25,8 +24,7 @@ export default taskAction(doctorTask, async (args, surroundings) => {
     const timeout = left === Infinity ? undefined : left;
     return await withVault(
       surroundings,
-      access,
-      { ...args, timeout },
+      { ...args, access, timeout },
       async (vault) => await work(vault.withOptions({ timeout })),
     ).catch((error: unknown) => [failed(name, error)]);
   };

@@ -3,21 +3,20 @@ import { ArgumentType } from "hardhat/types/arguments";
 import type {
   LazyActionObject,
   NewTaskActionFunction,
-  NewTaskDefinitionBuilder,
   TaskDefinition,
 } from "hardhat/types/tasks";
 
 import { readOperationNames } from "../src/protocol/queries.js";
 import * as tasks from "./definitions.js";
+import type { Task } from "./parse-options.js";
+
+type LoadAction = LazyActionObject<NewTaskActionFunction>;
 
 function define(
-  { name, description: purpose, options }: tasks.Task,
-  load: LazyActionObject<NewTaskActionFunction>,
+  { name, description: purpose, options }: Task,
+  load: LoadAction,
 ): TaskDefinition {
-  let builder: NewTaskDefinitionBuilder = task(
-    ["vault", ...name.split(" ")],
-    purpose,
-  );
+  const builder = task(["vault", ...name.split(" ")], purpose);
   for (const [option, { kind, help, isRequired }] of Object.entries(options)) {
     // Hardhat has no required options.
     const description = isRequired ? `${help} (required)` : help;
@@ -27,26 +26,26 @@ function define(
     const typed = { ...named, type: ArgumentType.STRING_WITHOUT_DEFAULT };
     switch (kind) {
       case "flag":
-        builder = builder.addFlag(named);
+        builder.addFlag(named);
         break;
       case "option":
-        builder = builder.addOption({ ...typed, defaultValue: undefined });
+        builder.addOption({ ...typed, defaultValue: undefined });
         break;
       case "positional":
-        builder = builder.addPositionalArgument(named);
+        builder.addPositionalArgument(named);
         break;
       case "variadic":
-        builder = builder.addVariadicArgument(typed);
+        builder.addVariadicArgument(typed);
         break;
     }
   }
   return builder.setAction(load).build();
 }
 
-/** Loads one of the actions that script mocks. */
-function scripting(
-  name: "nextRound" | "set" | "fail" | "succeed",
-): LazyActionObject<NewTaskActionFunction> {
+/** Loads one of the actions for mocks. */
+function ofMocks(
+  name: "deployMocks" | "nextRound" | "set" | "fail" | "succeed",
+): LoadAction {
   return async () => ({ default: (await import("./mock.js"))[name] });
 }
 
@@ -57,11 +56,11 @@ export const vaultTasks: TaskDefinition[] = [
     ["vault", "mock"],
     "Script mocks that are deployed to a development node",
   ).build(),
-  ...readOperationNames.map((operation) => {
-    return define(tasks.readTask(operation), async () => ({
+  ...readOperationNames.map((operation) =>
+    define(tasks.readTask(operation), async () => ({
       default: (await import("./read.js")).createReadAction(operation),
-    }));
-  }),
+    })),
+  ),
   define(tasks.statusTask, () => import("./status.js")),
   define(tasks.ordersTask, () => import("./orders.js")),
   define(tasks.roundsTask, () => import("./rounds.js")),
@@ -69,11 +68,11 @@ export const vaultTasks: TaskDefinition[] = [
   define(tasks.simulateTask, () => import("./simulate.js")),
   define(tasks.settleTask, () => import("./settle.js")),
   define(tasks.deployGuardTask, () => import("./deploy-guard.js")),
-  define(tasks.deployMocksTask, () => import("./deploy-mocks.js")),
-  define(tasks.nextRoundTask, scripting("nextRound")),
-  define(tasks.setTask, scripting("set")),
-  define(tasks.failTask, scripting("fail")),
-  define(tasks.succeedTask, scripting("succeed")),
+  define(tasks.deployMocksTask, ofMocks("deployMocks")),
+  define(tasks.nextRoundTask, ofMocks("nextRound")),
+  define(tasks.setTask, ofMocks("set")),
+  define(tasks.failTask, ofMocks("fail")),
+  define(tasks.succeedTask, ofMocks("succeed")),
   define(tasks.captureTask, () => import("./capture.js")),
   define(tasks.requestTask, () => import("./request.js")),
   define(tasks.watchTask, () => import("./watch.js")),

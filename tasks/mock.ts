@@ -2,6 +2,7 @@ import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
 import { describeInput, parseTime } from "../src/client/inputs.js";
 import { invalidArgument } from "../src/errors.js";
+import { mockScales } from "../src/mocks/scenarios.js";
 import { checkChanges } from "../src/mocks/state.js";
 import type { StateChanges } from "../src/mocks/state.js";
 import { connectMocks } from "../src/mocks/deploy-mocks.js";
@@ -11,17 +12,21 @@ import {
 } from "../src/mocks/mock-contracts.js";
 import type { FailureCondition } from "../src/mocks/types.js";
 import type { MockVaultHandle } from "../src/plugin/hardhat-vault.js";
+import { contractRoleNames, contractRoles } from "../src/protocol/index.js";
 import { escapeUntrusted } from "../src/escape.js";
 import {
+  deployMocksTask,
   failTask,
   nextRoundTask,
   setTask,
   succeedTask,
 } from "./definitions.js";
 import { readEnvelope, writeAction } from "./open-vault.js";
-import type { Options, ValuesOf } from "./options.js";
-import type { Task, TaskValues } from "./definitions.js";
-import { notes, present, title } from "./output/blocks.js";
+
+import type { CommonValues, TaskValues } from "./definitions.js";
+import type { Task } from "./parse-options.js";
+import { labelledValues, notes, present, title } from "./output/blocks.js";
+import { say } from "./output/render-text.js";
 
 /** The value of the key `mock`, and the same as a line of text. */
 interface Scripted {
@@ -30,15 +35,15 @@ interface Scripted {
 }
 
 /** @param script Its `now` is the time of the chain's next block, Unix seconds. */
-function scriptingAction<Described extends Options>(
-  described: Task<Described>,
+function scriptingAction<Values extends CommonValues>(
+  task: Task<Values>,
   script: (
     mocks: MockVaultHandle,
-    args: ValuesOf<Described>,
+    args: Values,
     now: number,
   ) => Promise<Scripted>,
 ): NewTaskActionFunction {
-  return writeAction(described, async (vault, args) => {
+  return writeAction(task, async (vault, args) => {
     await requireDevelopmentNode(vault);
     const mocks = await connectMocks(vault);
     const now = Number(await readClock(vault));
@@ -50,6 +55,46 @@ function scriptingAction<Described extends Options>(
     };
   });
 }
+
+export const deployMocks = writeAction(
+  deployMocksTask,
+  async (vault, args, { terminal: { err } }) => {
+    const { scenario = "open-round", instance } = args;
+    const { addresses } = await vault.deployMocks({
+      scenario,
+      allowLiveNetwork: args.yes,
+    });
+    const envelope = await readEnvelope(vault);
+    const file = await vault.deployments?.save({
+      block: envelope.block.number,
+      scenario,
+      contracts: addresses,
+      scales: mockScales,
+    });
+    if (file === undefined) {
+      const text =
+        "This network lives in this process: the mocks end with it. For mocks that stay, start `npx hardhat node` and pass --network.";
+      await say(err, notes(text));
+    }
+    const option = instance === undefined ? "" : ` with --instance ${instance}`;
+    return {
+      json: { ...envelope, contracts: addresses, scenario },
+      blocks: [
+        title(`Mocks deployed (${scenario})`, envelope),
+        labelledValues(
+          contractRoleNames.map((role) => [
+            contractRoles[role].label,
+            addresses[role],
+          ]),
+        ),
+        notes(
+          file !== undefined &&
+            `Written to ${file}; tasks on this chain${option} use them if the configuration names no address.`,
+        ),
+      ],
+    };
+  },
+);
 
 export const set = scriptingAction(setTask, async (mocks, args, now) => {
   const { changes, shown } = parseChanges(args.changes, now);

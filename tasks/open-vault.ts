@@ -1,11 +1,15 @@
+import type { NetworkConfig } from "hardhat/types/config";
 import type { ConfigurationVariableHooks } from "hardhat/types/hooks";
+import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
+import { givenInput } from "../src/client/inputs.js";
 import type { BlockTag } from "../src/client/inputs.js";
 import { readHeader } from "../src/client/read-at-block.js";
 import type { VaultClient } from "../src/client/vault-client.js";
 import { hasErrorCode, vaultError } from "../src/errors.js";
 import type { VaultError } from "../src/errors.js";
+import { FORK_NETWORK } from "../src/host.js";
 import { asRecord } from "../src/json.js";
 import { settingsOf } from "../src/plugin/addresses.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
@@ -15,10 +19,9 @@ import { classify } from "../src/rpc/errors.js";
 import { isAbortOf, orAbort } from "../src/rpc/signals.js";
 import type { PinnedBlock } from "../src/rpc/blocks.js";
 import { escapeUntrusted } from "../src/escape.js";
-import type { CommonValues, Task } from "./definitions.js";
-import type { Options, ValuesOf } from "./options.js";
+import type { CommonValues } from "./definitions.js";
 import type { Envelope } from "./output/blocks.js";
-import { selectedNetwork } from "./parse-options.js";
+import type { Task } from "./parse-options.js";
 import { taskAction, toVaultError } from "./run-task.js";
 import type {
   StreamedReport,
@@ -26,22 +29,30 @@ import type {
   TaskSurroundings,
 } from "./run-task.js";
 
-/**
- * Opens the selected network for one task, and closes it afterwards.
- *
- * @param access `read` opens an HTTP network without its accounts: it never
- * resolves a private key, nor prompts for one.
- * @param timeout Milliseconds, of the connection and of each variable of the configuration.
- * @param longestTimeout Upper bound, in milliseconds, for the configured timeout
- * of a request, after which Hardhat ends one that nobody waits for any more.
- */
+/** How a task opens the network. */
+export interface Opening extends Pick<CommonValues, "at" | "instance"> {
+  /**
+   * `read` opens an HTTP network without its accounts: it never resolves a private key, nor
+   * prompts for one.
+   */
+  readonly access: "read" | "write";
+  /** Milliseconds, of the connection and of each variable of the configuration. */
+  readonly timeout?: number | undefined;
+  /**
+   * Upper bound, in milliseconds, for the configured timeout of a request, after which
+   * Hardhat ends one that nobody waits for any more. Default: `timeout`.
+   */
+  readonly requestTimeout?: number;
+}
+
+/** Opens the selected network for one task, and closes it afterwards. */
 export async function withVault<T>(
   { hre, terminal }: TaskSurroundings,
-  access: "read" | "write",
-  { at, instance, timeout }: Pick<CommonValues, "at" | "instance" | "timeout">,
+  opening: Opening,
   work: (vault: HardhatVault) => Promise<T>,
-  longestTimeout = timeout ?? Infinity,
 ): Promise<T> {
+  const { access, at, instance, timeout } = opening;
+  const { requestTimeout = timeout ?? Infinity } = opening;
   const { name: network, config } = selectedNetwork(hre);
   const shown = escapeUntrusted(network);
   terminal.progress(`Waiting for ${shown}`);
@@ -51,7 +62,7 @@ export async function withVault<T>(
   // runs must see the chain that the script's `hre.vault` sees.
   const isShared = config.type === "edr-simulated";
   let redactor = projectRedactor(hre);
-  const open = async () => {
+  const connect = async () => {
     // Before the connection is made: a fork sends requests while it is made.
     redactor = await redactorFor(hre, config);
     return isShared
@@ -62,21 +73,20 @@ export async function withVault<T>(
           override: {
             ...(access === "read" &&
               config.accounts !== "remote" && { accounts: "remote" }),
-            ...(longestTimeout < config.timeout && { timeout: longestTimeout }),
+            ...(requestTimeout < config.timeout && { timeout: requestTimeout }),
           },
         });
   };
-  const variables = limitVariables(network, timeout);
-  hre.hooks.registerHandlers("configurationVariables", variables.hooks);
-  const opening = open();
+  const waits = limitWaits(network, timeout);
+  hre.hooks.registerHandlers("configurationVariables", waits.hooks);
+  const connecting = connect();
   try {
-    const connection = await variables
-      .inTime(opening)
+    const { vault: own } = await waits
+      .inTime(connecting)
       .catch((error: unknown) => {
         const source = { network, redactor, isBehindHardhat: true };
         throw classify(error, source, "the connection").error;
       });
-    const { vault: own } = connection;
     const vault = instance === undefined ? own : own.instance(instance);
     const located =
       at === undefined ? await vault.withScalesOfMocks() : vault.at(at, "--at");
@@ -94,11 +104,11 @@ export async function withVault<T>(
   } catch (error) {
     throw toVaultError(error, redactor);
   } finally {
-    hre.hooks.unregisterHandlers("configurationVariables", variables.hooks);
+    hre.hooks.unregisterHandlers("configurationVariables", waits.hooks);
     if (!isShared) {
       // Not awaited, since it waits for requests whose deadline is over, or for a
       // connection that was not opened in time. Nothing depends on what fails to close.
-      opening
+      connecting
         .then(async (connection) => {
           await connection.close();
         })
@@ -107,14 +117,41 @@ export async function withVault<T>(
   }
 }
 
+/** The network of `--network`, or Hardhat's default one. */
+export function selectedNetwork(hre: HardhatRuntimeEnvironment): {
+  readonly name: string;
+  readonly config: NetworkConfig;
+} {
+  const { networks } = hre.config;
+  // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- typed as always there, but undefined without --network
+  const name = hre.globalOptions.network ?? "default";
+  const config = Object.hasOwn(networks, name) ? networks[name] : undefined;
+  if (config === undefined) {
+    throw vaultError("VAULT_INVALID_ENUM", {
+      where: "--network",
+      value: givenInput(name),
+      allowed: Object.keys(networks)
+        .filter((known) => known !== FORK_NETWORK)
+        .join(", "),
+    });
+  }
+  return { name, config };
+}
+
 /**
  * Ends the wait for the connection, and for each variable of the configuration, in time, and
- * names the variable for which a keystore asks without a terminal.
+ * names the variable that a keystore has not given, or for which it asks without a terminal.
  */
-function limitVariables(network: string, timeout: number | undefined) {
+function limitWaits(network: string, timeout: number | undefined) {
   /** Hardhat resolves one after the other. */
-  let resolving: string | undefined;
-  const unresolved = (variable: string, problem: string): VaultError => {
+  let variable: string | undefined;
+  const toError = (problem: string): VaultError => {
+    if (variable === undefined) {
+      return vaultError("VAULT_RPC_TIMEOUT", {
+        network,
+        method: "the connection",
+      });
+    }
     const name = quoteForeignText(variable);
     return vaultError("VAULT_CONFIG_VARIABLE", {
       where: `The configuration variable ${name}`,
@@ -122,30 +159,29 @@ function limitVariables(network: string, timeout: number | undefined) {
     });
   };
   const inTime = async <T>(work: Promise<T>): Promise<T> => {
-    const limits = timeout === undefined ? [] : [AbortSignal.timeout(timeout)];
-    return await orAbort(work, ...limits).catch((error: unknown) => {
-      if (!isAbortOf(limits, error)) {
-        throw error;
-      }
-      throw resolving === undefined
-        ? vaultError("VAULT_RPC_TIMEOUT", { network, method: "the connection" })
-        : unresolved(
-            resolving,
-            `neither a person nor a plugin gave its value within ${(timeout ?? 0) / 1_000} s.`,
-          );
+    if (timeout === undefined) {
+      return await work;
+    }
+    const limit = AbortSignal.timeout(timeout);
+    return await orAbort(work, limit).catch((error: unknown) => {
+      throw isAbortOf([limit], error)
+        ? toError(
+            `neither a person nor a plugin gave its value within ${timeout / 1_000} s.`,
+          )
+        : error;
     });
   };
   const hooks: Partial<ConfigurationVariableHooks> = {
-    fetchValue: async (context, variable, next) => {
-      resolving = variable.name;
+    fetchValue: async (context, asked, next) => {
+      variable = asked.name;
       try {
-        return await inTime(next(context, variable));
+        return await inTime(next(context, asked));
       } catch (error) {
         throw hasErrorCode(error, "VAULT_HARDHAT_ERROR")
-          ? unresolved(variable.name, String(error.details["problem"]))
+          ? toError(String(error.details["problem"]))
           : error;
       } finally {
-        resolving = undefined;
+        variable = undefined;
       }
     },
   };
@@ -153,20 +189,20 @@ function limitVariables(network: string, timeout: number | undefined) {
 }
 
 function actionWith(access: "read" | "write") {
-  return <Described extends Options>(
-    described: Task<Described>,
+  return <Values extends CommonValues>(
+    task: Task<Values>,
     work: (
       vault: HardhatVault,
-      args: ValuesOf<Described> & CommonValues,
+      args: Values,
       surroundings: TaskSurroundings,
     ) => Promise<TaskReport | StreamedReport>,
   ): NewTaskActionFunction =>
-    taskAction(described, async (args, surroundings) => {
-      const { timeout } = args;
+    taskAction(task, async (args, surroundings) => {
+      const { at, instance, timeout } = args;
+      const opening = { access, at, instance, timeout };
       return await withVault(
         surroundings,
-        access,
-        args,
+        opening,
         async (vault) =>
           await work(vault.withOptions({ timeout }), args, surroundings),
       );

@@ -18,8 +18,7 @@ import { hideInOrder, readAction } from "./open-vault.js";
 import { labelledValues, title } from "./output/blocks.js";
 import { formatValue } from "./output/format-value.js";
 import { readingsBlock } from "./output/readings.js";
-import { toFlag } from "./parse-options.js";
-import { parseDecimal, parseFutureTime } from "./parsers.js";
+import { parseDecimal, parseFutureTime, toFlag } from "./parse-options.js";
 import { readTask } from "./definitions.js";
 
 export function createReadAction(

@@ -7,8 +7,7 @@ import { contractRoleNames, contractRoles } from "../src/protocol/index.js";
 import { escapeUntrusted } from "../src/escape.js";
 import { reportTask } from "./definitions.js";
 import type { TaskValues } from "./definitions.js";
-import { repeatFlags } from "./error-texts.js";
-import { hideInOrder, readAction } from "./open-vault.js";
+import { hideInOrder, readAction, selectedNetwork } from "./open-vault.js";
 import {
   chapter,
   labelledValues,
@@ -22,11 +21,11 @@ import { requireReplaceable, writeToFile } from "./output/destination.js";
 import { describeCount } from "./output/format-value.js";
 import { snapshotBlocks } from "./output/readings.js";
 import { isOrder, orderListing } from "./orders.js";
-import { selectedNetwork } from "./parse-options.js";
 import { pricesFigures, strikesFigure } from "./report/charts.js";
 import { renderPage } from "./report/page.js";
 import type { Markup, Page } from "./report/page.js";
 import { describeRounds, roundTable } from "./rounds.js";
+import { repeatFlags } from "./run-task.js";
 import type { TaskSurroundings } from "./run-task.js";
 import { simulateToShow, simulationBlocks } from "./simulate.js";
 import { settlementValues } from "./status.js";
@@ -61,7 +60,7 @@ export default readAction(reportTask, async (vault, args, surroundings) => {
 async function gather(
   vault: HardhatVault,
   args: TaskValues<typeof reportTask>,
-  { hre, terminal, typed }: TaskSurroundings,
+  { hre, terminal, rawArgs }: TaskSurroundings,
 ): Promise<Page & { readonly failures: number }> {
   const { block: blockTag, ids, from, raw } = args;
   const state = await readState(vault, { blockTag, from });
@@ -119,7 +118,7 @@ async function gather(
         },
       }),
       context,
-      `All orders, with fees: npx hardhat vault orders${repeatFlags({ ...typed, network: vault.networkName })} --out orders.csv`,
+      `All orders, with fees: npx hardhat vault orders${repeatFlags({ ...rawArgs, network: vault.networkName })} --out orders.csv`,
     );
     const listed = await Array.fromAsync(listing.items, (order) =>
       hideInOrder(vault, order),

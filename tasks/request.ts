@@ -12,8 +12,8 @@ import { toSafeJson } from "../src/escape.js";
 import { requestTask } from "./definitions.js";
 import type { TaskValues } from "./definitions.js";
 import { code } from "./output/blocks.js";
-import { selectedNetwork } from "./parse-options.js";
-import { parseInteger } from "./parsers.js";
+import { selectedNetwork } from "./open-vault.js";
+import { parseInteger } from "./parse-options.js";
 import { toCallArguments } from "./read.js";
 import { taskAction } from "./run-task.js";
 

@@ -3,7 +3,12 @@ import { errorResult, successfulResult } from "hardhat/utils/result";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
-import { VaultError, fallbackTo, vaultError } from "../src/errors.js";
+import {
+  VaultError,
+  fallbackTo,
+  textsForCommandLine,
+  vaultError,
+} from "../src/errors.js";
 import { projectRedactor } from "../src/plugin/network-secrets.js";
 import {
   isMarked,
@@ -11,14 +16,12 @@ import {
   toHardhatError,
 } from "../src/rpc/hardhat-errors.js";
 import { toSafeJson } from "../src/escape.js";
+import { toJsonValue } from "../src/json.js";
 import type { Redactor } from "../src/redact.js";
-import { inFlags, pageOf, toDocument } from "./error-texts.js";
 import type { Block } from "./output/blocks.js";
 import { renderText, wrapText } from "./output/render-text.js";
-import type { CommonValues, Task } from "./definitions.js";
-import type { Options, ValuesOf } from "./options.js";
-import { parseOptions } from "./parse-options.js";
-import type { TypedOptions } from "./parse-options.js";
+import { parseOptions, toFlag } from "./parse-options.js";
+import type { RawArgs, Task } from "./parse-options.js";
 import { withTerminal } from "./terminal.js";
 import type { Terminal } from "./terminal.js";
 
@@ -43,7 +46,7 @@ export interface TaskSurroundings {
   readonly hre: HardhatRuntimeEnvironment;
   readonly terminal: Terminal;
   /** The options as typed, `--network` included. */
-  readonly typed: TypedOptions;
+  readonly rawArgs: RawArgs;
 }
 
 /**
@@ -51,60 +54,37 @@ export interface TaskSurroundings {
  * error. An error is never rethrown: Hardhat would print its stack and its causes,
  * including secrets.
  */
-export function taskAction<Described extends Options>(
-  described: Task<Described>,
+export function taskAction<Values>(
+  task: Task<Values>,
   work: (
-    args: ValuesOf<Described> & CommonValues,
+    args: Values,
     surroundings: TaskSurroundings,
   ) => Promise<TaskReport | StreamedReport>,
 ): NewTaskActionFunction {
-  return async (args: TypedOptions, hre) => {
-    const typed = { ...args, network: hre.globalOptions.network };
-    const isJson = args["json"] === true;
+  return async (args: RawArgs, hre) => {
+    const rawArgs = { ...args, network: hre.globalOptions.network };
     const runIn = async (terminal: Terminal): Promise<boolean> => {
       const { out } = terminal;
       try {
-        const values = parseOptions(described, args);
-        const report = await work(values, { hre, terminal, typed });
+        const values = parseOptions(task, args);
+        const report = await work(values, { hre, terminal, rawArgs });
         if (report.streamed === undefined) {
-          const text = isJson
-            ? toSafeJson(toDocument(report.json))
-            : renderText(report.blocks, out.style);
+          const text =
+            args["json"] === true
+              ? toSafeJson(toDocument(report.json))
+              : renderText(report.blocks, out.style);
           await out.write(`${text}\n`);
         }
         return report.ok !== false;
       } catch (thrown) {
         const error = toVaultError(thrown, projectRedactor(hre));
-        await printError(inFlags(error, typed), isJson, terminal);
+        await printError(error, rawArgs, terminal);
         return false;
       }
     };
     const isFine = await withTerminal(hre, runIn, args["instance"]);
     return isFine ? successfulResult() : errorResult();
   };
-}
-
-async function printError(
-  { code, shortMessage, fix, details }: ReturnType<typeof inFlags>,
-  isJson: boolean,
-  { out, err: { write, style } }: Terminal,
-): Promise<void> {
-  const message = `${shortMessage} ${fix}`;
-  if (isJson && code !== "VAULT_OUTPUT_NOT_WRITTEN") {
-    const document = toSafeJson({ error: { code, message, details } });
-    // If stdout cannot be written, stderr may still be.
-    const failed = "failed";
-    if (
-      (await out.write(`${document}\n`).catch(fallbackTo(failed))) !== failed
-    ) {
-      return;
-    }
-  }
-  const text =
-    code === "VAULT_NOT_CONFIRMED"
-      ? style.warn(message)
-      : `${style.bad("Error")} ${shortMessage}\n${fix} ${style.dim(`(${code})`)}\n${style.dim(pageOf(code))}`;
-  await write(`${wrapText(text, style)}\n`);
 }
 
 /** @param redactor Knows the secrets that Hardhat or a plugin may repeat. */
@@ -118,4 +98,85 @@ export function toVaultError(thrown: unknown, redactor: Redactor): VaultError {
   }
   const problem = redactor.quote(messageOf(thrown));
   return vaultError("VAULT_INTERNAL", { problem }, thrown);
+}
+
+async function printError(
+  error: VaultError,
+  rawArgs: RawArgs,
+  { out, err: { write, style } }: Terminal,
+): Promise<void> {
+  const { code } = error;
+  const { shortMessage, fix, details } = inFlags(error, rawArgs);
+  const message = `${shortMessage} ${fix}`;
+  if (rawArgs["json"] === true && code !== "VAULT_OUTPUT_NOT_WRITTEN") {
+    const document = toSafeJson({ error: { code, message, details } });
+    const isDone = await out
+      .write(`${document}\n`)
+      .then(() => true)
+      // If stdout cannot be written, stderr may still be.
+      .catch(fallbackTo(false));
+    if (isDone) {
+      return;
+    }
+  }
+  const text =
+    code === "VAULT_NOT_CONFIRMED"
+      ? style.warn(message)
+      : `${style.bad("Error")} ${shortMessage}\n${fix} ${style.dim(`(${code})`)}\n${style.dim(pageOf(code))}`;
+  await write(`${wrapText(text, style)}\n`);
+}
+
+/** The flags of API options whose names differ. */
+const otherFlags: Readonly<Record<string, string>> = {
+  blockTag: "--block",
+  blockNumber: "--block",
+  engine: "--fork",
+  lastId: "--ids",
+  orders: "--ids",
+};
+
+/** The texts of an error, with flags in place of API options. */
+export function inFlags(
+  error: VaultError,
+  rawArgs: RawArgs,
+): Pick<VaultError, "shortMessage" | "fix" | "details"> {
+  const flags: Record<string, string> = {};
+  for (const key of ["where", "setting"]) {
+    const name = String(error.details[key]);
+    const flag = Object.hasOwn(rawArgs, name) ? toFlag(name) : otherFlags[name];
+    if (flag !== undefined) {
+      flags[key] = flag;
+    }
+  }
+  const tags = { ...flags, "--network": repeatFlags(rawArgs) };
+  return {
+    ...textsForCommandLine(error, tags),
+    details: { ...error.details, ...flags },
+  };
+}
+
+export function messageForCommandLine(
+  error: VaultError,
+  rawArgs: RawArgs = {},
+): string {
+  const { shortMessage, fix } = inFlags(error, rawArgs);
+  return `${shortMessage} ${fix}`;
+}
+
+/** Repeats the options that choose the contracts in a suggested command. */
+export function repeatFlags(rawArgs: RawArgs): string {
+  return ["at", "instance", "network"]
+    .filter((name) => typeof rawArgs[name] === "string")
+    .map((name) => ` --${name} ${String(rawArgs[name]).replaceAll(/\s/gu, "")}`)
+    .join("");
+}
+
+/** A value for a JSON document; errors get the texts of the command line. */
+export function toDocument(value: unknown): unknown {
+  return toJsonValue(value, (error) => messageForCommandLine(error));
+}
+
+/** The paragraph about an error on the documentation's site. */
+export function pageOf(code: string): string {
+  return `https://hardhat-vault.github.io/hardhat-vault/documents/Error_codes.html#${code.toLowerCase()}`;
 }

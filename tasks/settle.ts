@@ -22,7 +22,6 @@ import { changesBetween } from "../src/simulation/watch-list.js";
 import { printCalldata } from "./calldata.js";
 import { settleTask } from "./definitions.js";
 import type { TaskValues } from "./definitions.js";
-import { messageForCommandLine, pageOf, repeatFlags } from "./error-texts.js";
 import { withVault } from "./open-vault.js";
 import {
   labelledValues,
@@ -36,8 +35,13 @@ import { formatCountdown, nativeAmount } from "./output/format-value.js";
 import type { FormatContext } from "./output/format-value.js";
 import { readingsBlock } from "./output/readings.js";
 import { say } from "./output/render-text.js";
-import type { TypedOptions } from "./parse-options.js";
-import { taskAction } from "./run-task.js";
+import type { RawArgs } from "./parse-options.js";
+import {
+  messageForCommandLine,
+  pageOf,
+  repeatFlags,
+  taskAction,
+} from "./run-task.js";
 import type { TaskReport } from "./run-task.js";
 import {
   changesTable,
@@ -48,15 +52,14 @@ import {
 import type { Terminal } from "./terminal.js";
 
 export default taskAction(settleTask, async (args, surroundings) => {
-  const { terminal, typed } = surroundings;
+  const { terminal, rawArgs } = surroundings;
   return await withVault(
     surroundings,
-    isSigning(args) ? "write" : "read",
-    args,
+    { ...args, access: isSigning(args) ? "write" : "read" },
     async (vault) =>
       args.calldata
         ? await printCalldata(vault, args, terminal.err)
-        : await settle(vault, typed, toOptions(args), terminal),
+        : await settle(vault, rawArgs, toOptions(args), terminal),
   );
 });
 
@@ -91,7 +94,7 @@ export function toOptions(
 
 export async function settle(
   vault: VaultHost,
-  typed: TypedOptions,
+  rawArgs: RawArgs,
   options: SettleAllOptions,
   { err, ask }: Pick<Terminal, "err" | "ask">,
 ): Promise<TaskReport> {
@@ -99,14 +102,14 @@ export async function settle(
   const tell = (...blocks: readonly Block[]): void => {
     void say(err, ...blocks);
   };
-  const isAgreed = typed["yes"] === true;
+  const isAgreed = rawArgs["yes"] === true;
   // A keeper's log has one document a run: errors and the hash go to stderr.
-  const isLogged = isAgreed && typed["json"] === true;
+  const isLogged = isAgreed && rawArgs["json"] === true;
   const { confirmations, partial } = options;
   const flags = [
     partial === true ? " --partial" : "",
     confirmations === undefined ? "" : ` --confirmations ${confirmations}`,
-    repeatFlags(typed),
+    repeatFlags(rawArgs),
   ];
   const resume = `npx hardhat vault settle --resume${flags.join("")}`;
   let chainTime = 0;
@@ -181,7 +184,7 @@ export async function settle(
     after?.settled === false &&
     isSameRound(before, after);
   const refused =
-    refusal === undefined ? undefined : messageForCommandLine(refusal, typed);
+    refusal === undefined ? undefined : messageForCommandLine(refusal, rawArgs);
   const reason =
     refused !== undefined
       ? isFinal

@@ -25,7 +25,7 @@ import type {
   Transfer,
 } from "../src/simulation/types.js";
 import { simulateTask } from "./definitions.js";
-import { readAction } from "./open-vault.js";
+import { readAction, selectedNetwork } from "./open-vault.js";
 import {
   labelledValues,
   notes,
@@ -38,7 +38,6 @@ import type { Block, Content } from "./output/blocks.js";
 import { formatValue } from "./output/format-value.js";
 import type { FormatContext } from "./output/format-value.js";
 import { labelOf } from "./output/readings.js";
-import { selectedNetwork } from "./parse-options.js";
 
 export default readAction(
   simulateTask,

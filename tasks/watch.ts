@@ -8,7 +8,6 @@ import { pause } from "../src/rpc/signals.js";
 import { escapeUntrusted, toSafeJson } from "../src/escape.js";
 import { watchTask } from "./definitions.js";
 import type { TaskValues } from "./definitions.js";
-import { toDocument } from "./error-texts.js";
 import { withVault } from "./open-vault.js";
 import {
   labelledValues,
@@ -27,8 +26,8 @@ import {
   valuesIn,
 } from "./output/readings.js";
 import { renderText } from "./output/render-text.js";
-import { parseFutureTime } from "./parsers.js";
-import { taskAction } from "./run-task.js";
+import { parseFutureTime } from "./parse-options.js";
+import { taskAction, toDocument } from "./run-task.js";
 import type { TaskReport } from "./run-task.js";
 import { ATTEMPT, describeAttempt, readState } from "./vault-state.js";
 import type { VaultState } from "./vault-state.js";
@@ -43,8 +42,7 @@ export default taskAction(
   async (args, surroundings) =>
     await withVault(
       surroundings,
-      "read",
-      args,
+      { ...args, access: "read", requestTimeout: CHECK_TIMEOUT_MS },
       async (vault) => {
         const { out, progress } = surroundings.terminal;
         const isText = out.isTTY && !args.json;
@@ -61,7 +59,6 @@ export default taskAction(
         }
         return { streamed: true, ok: true };
       },
-      CHECK_TIMEOUT_MS,
     ),
 );
 

@@ -9,7 +9,7 @@ import { toDecimal } from "../../src/protocol/amounts.js";
 import type { Field } from "../../src/protocol/index.js";
 import type { ordersTask } from "../definitions.js";
 import type { TaskValues } from "../definitions.js";
-import { toDocument } from "../error-texts.js";
+import { toDocument } from "../run-task.js";
 import type { Terminal } from "../terminal.js";
 import { isEmpty, notes, present, title } from "./blocks.js";
 import type { Block, Content, Envelope } from "./blocks.js";

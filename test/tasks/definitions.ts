@@ -34,9 +34,7 @@ describe("the help of a task", () => {
   it("the help of deploy-mocks lists every scenario", () => {
     const task = newTasks.find(({ id }) => id[1] === "deploy-mocks");
     expect(task?.options["scenario"]?.description).to.equal(
-      `State of the mocks: ${keysOf(scenarios)
-        .join(", ")
-        .replace(/, (?=[\w-]+$)/u, " or ")} (default: open-round)`,
+      `State of the mocks: ${keysOf(scenarios).join(", ")} (default: open-round)`,
     );
   });
 });

@@ -10,7 +10,7 @@ import type {
 import type { SettleAllOptions } from "../../src/types.js";
 import { settleTask } from "../../tasks/definitions.js";
 import { parseOptions } from "../../tasks/parse-options.js";
-import type { TypedOptions } from "../../tasks/parse-options.js";
+import type { RawArgs } from "../../tasks/parse-options.js";
 import {
   describeEvent,
   preflightBlocks,
@@ -68,7 +68,7 @@ describe("vault settle", () => {
 
   /** Settles as the task does; without an answer there is no terminal. */
   const run = async (
-    typed: TypedOptions,
+    typed: RawArgs,
     {
       options = {},
       network = {},

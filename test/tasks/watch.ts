@@ -8,7 +8,7 @@ import type {
   OperationName,
   VaultRound,
 } from "../../src/protocol/index.js";
-import { toDocument } from "../../tasks/error-texts.js";
+import { toDocument } from "../../tasks/run-task.js";
 import { ATTEMPT, readState } from "../../tasks/vault-state.js";
 import type { VaultState } from "../../tasks/vault-state.js";
 import { firstSight, showChanges, watch } from "../../tasks/watch.js";
