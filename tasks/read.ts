@@ -82,7 +82,7 @@ export function createReadAction(
       context.block === "latest" &&
       maxHeadAge(vault) === undefined;
     const { timestamp: chainTime } = isNow
-      ? (await getNextBlock(vault.rpc)).next
+      ? await getNextBlock(vault.rpc)
       : block;
     const isId = inputs[0]?.unit === "none" && typeof first === "bigint";
     const places: Record<string, unknown> = {};

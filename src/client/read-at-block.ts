@@ -221,7 +221,7 @@ export async function readHeader({
   }
   const { number, timestamp, hash } =
     block === "pending"
-      ? { ...(await getNextBlock(rpc)).next, hash: undefined }
+      ? { ...(await getNextBlock(rpc)), hash: undefined }
       : await getBlock(rpc, block);
   return { block: { number, timestamp }, pin: { number, hash } };
 }

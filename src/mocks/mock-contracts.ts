@@ -187,6 +187,5 @@ export async function changeMocks<Result>(
 
 /** Reads the time of the next block, in Unix seconds; the latest may be old. */
 export async function readClock(vault: VaultClient): Promise<bigint> {
-  const { next } = await getNextBlock(vault.rpc);
-  return BigInt(next.timestamp);
+  return BigInt((await getNextBlock(vault.rpc)).timestamp);
 }

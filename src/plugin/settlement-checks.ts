@@ -11,6 +11,8 @@ import { escapeUntrusted } from "../escape.js";
 import type { VaultHost } from "../host.js";
 import { formatGasPrice, formatNative } from "../protocol/amounts.js";
 import { getBalance } from "../rpc/accounts.js";
+import { getNextBlock } from "../rpc/blocks.js";
+import type { NextBlock } from "../rpc/blocks.js";
 import { tryCall } from "../rpc/calls.js";
 import { isDevelopmentNode } from "../rpc/chain.js";
 import { NO_REASON } from "../rpc/revert-reason.js";
@@ -24,7 +26,6 @@ import {
 } from "../guard/call.js";
 import type { FoundGuard } from "../guard/call.js";
 import { chooseNextBlock } from "../simulation/next-block.js";
-import type { ChosenNextBlock } from "../simulation/next-block.js";
 import type { Simulated } from "../simulation/simulate.js";
 import { explainRefusal } from "../guard/refusal.js";
 import { parseFeeLimits } from "../settlement/options.js";
@@ -107,7 +108,7 @@ async function examineSettlement(
 type Attempt = Awaited<ReturnType<typeof attemptNow>>;
 
 async function attemptNow(vault: VaultHost, from: string) {
-  const next = await chooseNextBlock(vault);
+  const next = await getNextBlock(vault.rpc);
   const route = await findRoute(vault, from);
   const { networkConfig } = vault.connection;
   const price = await resolveFees(vault.rpc, networkConfig, next);
@@ -133,7 +134,7 @@ async function attemptNow(vault: VaultHost, from: string) {
 async function simulateAtEnd(
   vault: VaultHost,
   from: string,
-  { timestamp }: ChosenNextBlock,
+  { timestamp }: NextBlock,
   price: GasPrice,
 ): Promise<Simulated | undefined> {
   const end = await chooseNextBlock(vault, undefined, "end").catch(

@@ -36,8 +36,12 @@ export interface Block extends BlockInfo {
   readonly baseFeePerGas: bigint | undefined;
 }
 
-/** The block that a node would make next. */
-export type NextBlock = Omit<Block, "hash" | "parentHash">;
+/** A block that does not exist yet. */
+export interface NextBlock
+  extends BlockInfo, Pick<Block, "baseFeePerGas" | "gasLimit"> {
+  /** The block before it. */
+  readonly base: Block;
+}
 
 /** A block as a node describes it, not checked. */
 type FoundBlock = Readonly<Record<string, unknown>>;
@@ -115,23 +119,26 @@ export async function getGenesisHash(rpc: RpcClient): Promise<string> {
     : rpc.parser(BLOCK_METHOD).hash(genesis["hash"]);
 }
 
+/** The block that is one second later. */
+export function blockAfter(base: Block): NextBlock {
+  const { number, timestamp, baseFeePerGas, gasLimit } = base;
+  const next = { number: number + 1, timestamp: timestamp + 1 };
+  return { ...next, baseFeePerGas, gasLimit, base };
+}
+
 /**
- * The newest block and the next one, with time and base fee of the node's pending
- * block. Many public endpoints have no pending block. The next block then has this
- * machine's time, as the newest block may be old, and the base fee of the newest block.
+ * The block after the newest one, with time and base fee of the node's pending block. Many
+ * public endpoints have no pending block. The next block then has this machine's time, as
+ * the newest block may be old, and the base fee of the newest block.
  */
-export async function getNextBlock(
-  rpc: RpcClient,
-): Promise<{ latest: Block; next: NextBlock }> {
+export async function getNextBlock(rpc: RpcClient): Promise<NextBlock> {
   const read = rpc.parser(BLOCK_METHOD);
-  const [latest, pending] = await Promise.all([
+  const [base, pending] = await Promise.all([
     getBlock(rpc),
     // The pending block is optional.
     findBlock(rpc, "pending").catch(fallbackTo<FoundBlock>({})),
   ]);
-  const number = latest.number + 1;
-  const { gasLimit, baseFeePerGas } = latest;
-  const next = { number, gasLimit, baseFeePerGas };
+  const next = blockAfter(base);
   try {
     const time = read.number(pending["timestamp"]);
     // Nodes of some rollups, and Geth if it makes no blocks, return their newest
@@ -139,18 +146,16 @@ export async function getNextBlock(
     const isPending =
       pending["number"] === null ||
       pending["stateRoot"] === ZeroHash ||
-      read.number(pending["number"]) >= number;
+      read.number(pending["number"]) >= next.number;
     if (isPending) {
-      const timestamp = Math.max(latest.timestamp + 1, time);
-      const fee = baseFeeOf(pending, read);
-      return { latest, next: { ...next, timestamp, baseFeePerGas: fee } };
+      const timestamp = Math.max(next.timestamp, time);
+      return { ...next, timestamp, baseFeePerGas: baseFeeOf(pending, read) };
     }
   } catch (error) {
     fallbackTo(undefined)(error);
   }
   const now = Math.floor(Date.now() / 1_000);
-  const timestamp = Math.max(latest.timestamp + 1, now);
-  return { latest, next: { ...next, timestamp } };
+  return { ...next, timestamp: Math.max(next.timestamp, now) };
 }
 
 function baseFeeOf(

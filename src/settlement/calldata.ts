@@ -15,9 +15,9 @@ import {
 import { explainRefusal } from "../guard/refusal.js";
 import type { VaultHost } from "../host.js";
 import { hasCode } from "../rpc/accounts.js";
+import { getNextBlock } from "../rpc/blocks.js";
 import type { Block } from "../rpc/blocks.js";
 import { estimateGas } from "../sending/fees.js";
-import { chooseNextBlock } from "../simulation/next-block.js";
 import { findRefusal, lossInGuard, trySimulation } from "./propose.js";
 import { requireChain } from "./current-round.js";
 
@@ -58,7 +58,7 @@ export async function buildSettlement(
 ): Promise<UnsignedSettlement> {
   const tokens = namedTokens(vault, given);
   const { rpc, networkName } = vault;
-  const next = await chooseNextBlock(vault);
+  const next = await getNextBlock(rpc);
   const { base: header } = next;
   const { number, gasLimit } = header;
   const contract = await vault.addressOf("vault", "settleAll");

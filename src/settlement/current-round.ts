@@ -14,12 +14,10 @@ import {
   isSameRound,
 } from "../protocol/round.js";
 import { getNextBlock } from "../rpc/blocks.js";
-import type { BlockInfo, PinnedBlock } from "../rpc/blocks.js";
+import type { BlockInfo, NextBlock, PinnedBlock } from "../rpc/blocks.js";
 import { isDevelopmentNode } from "../rpc/chain.js";
 import { nothingToDo, refusedBy } from "../sending/outcome.js";
 import type { CheckRound, Stopped } from "../sending/outcome.js";
-import { chooseNextBlock } from "../simulation/next-block.js";
-import type { ChosenNextBlock } from "../simulation/next-block.js";
 import { Stop } from "./settlement-result.js";
 
 /** A vault and its round at one block. */
@@ -57,14 +55,14 @@ export async function readRoundAt(
 
 /** The round at the newest block, and the next block, which would have the settlement. */
 export interface CurrentRound extends RoundAtBlock {
-  readonly next: ChosenNextBlock;
+  readonly next: NextBlock;
 }
 
 /** @throws VaultError VAULT_STALE_HEAD: a node that is behind has an old round */
 export async function readCurrentRound(
   vault: VaultHost,
 ): Promise<CurrentRound> {
-  const next = await chooseNextBlock(vault);
+  const next = await getNextBlock(vault.rpc);
   const { base } = next;
   const found = await readRoundAt(vault, base);
   await requireFreshHead(vault, found.block);
@@ -198,6 +196,6 @@ export async function clockForRoundEnd(
   const isOnDemand =
     maxHeadAge(vault) === undefined || (await isDevelopmentNode(vault.rpc));
   return isOnDemand
-    ? (next ?? (await getNextBlock(vault.rpc)).next).timestamp
+    ? (next ?? (await getNextBlock(vault.rpc))).timestamp
     : latest.timestamp;
 }

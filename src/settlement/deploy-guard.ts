@@ -102,7 +102,7 @@ export async function deployGuard(
   const code = guardCreationCode(settler);
   const data = hasDeployer ? concat([ZeroHash, code]) : code;
   const call = { ...(hasDeployer && { to: CREATE2_DEPLOYER }), data };
-  const { latest, next } = await getNextBlock(rpc);
+  const next = await getNextBlock(rpc);
   const limits = parseFeeLimits(vault);
   const offered = await resolveFees(rpc, networkConfig, next);
   const price = limitFees(rpc.network, offered, limits);
@@ -143,7 +143,7 @@ export async function deployGuard(
     cost: gas * price.current,
     maxCost: gas * price.highest,
   });
-  const nonce = await findFreeNonce(rpc, signer, latest.number);
+  const nonce = await findFreeNonce(rpc, signer, next.base.number);
   const { fees } = price;
   const unsigned = { from: signer.address, ...call, chainId, nonce, gas, fees };
   const transaction = await sign(rpc, signer, unsigned);
@@ -154,7 +154,7 @@ export async function deployGuard(
       { ...transaction, kind: "settlement", preparedAt: Date.now() },
     ],
     isResumed: false,
-    sentAfterBlock: latest.number,
+    sentAfterBlock: next.base.number,
     confirmations: 1,
     limit,
     pollingIntervalMs: POLLING_MS,

@@ -21,13 +21,11 @@ import type { Refusal } from "../guard/refusal.js";
 import type { VaultHost } from "../host.js";
 import { describeTime } from "../protocol/index.js";
 import type { Hex, VaultRound } from "../protocol/index.js";
-import { getBlock } from "../rpc/blocks.js";
+import { blockAfter, getBlock, getNextBlock } from "../rpc/blocks.js";
 import type { BlockId, BlockInfo } from "../rpc/blocks.js";
 import { Journal } from "../sending/journal.js";
 import { findFreeNonce, findSender } from "../sending/signer.js";
 import { newestOf } from "../sending/transaction.js";
-import { chooseNextBlock } from "../simulation/next-block.js";
-import type { ChosenNextBlock } from "../simulation/next-block.js";
 import { requireFreshHead } from "./current-round.js";
 import { parseFeeLimits } from "./options.js";
 import { trySettlement, wouldNotSettle } from "./propose.js";
@@ -244,7 +242,10 @@ async function trySettling(
   const { rpc, connection } = vault;
   const from = parseAddress(address, "from");
   const route = await findRoute(vault, from, at, { round });
-  const next = await nextBlockAt(vault, at);
+  const next =
+    typeof at === "string"
+      ? await getNextBlock(rpc)
+      : blockAfter(await getBlock(rpc, at));
   const rules = {
     limits: parseFeeLimits(vault),
     tokens: namedTokens(vault),
@@ -268,19 +269,6 @@ async function trySettling(
     await findFreeNonce(rpc, { address: from, kind: "remote" }, block.number);
   }
   return undefined;
-}
-
-/** The block after one at which a vault was read. */
-async function nextBlockAt(
-  vault: VaultHost,
-  at: BlockId,
-): Promise<ChosenNextBlock> {
-  if (typeof at === "string") {
-    return await chooseNextBlock(vault);
-  }
-  const base = await getBlock(vault.rpc, at);
-  const { number, timestamp } = base;
-  return { ...base, number: number + 1, timestamp: timestamp + 1, base };
 }
 
 /**

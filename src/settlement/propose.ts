@@ -7,7 +7,7 @@ import { explainRefusal, statusOfRefusal } from "../guard/refusal.js";
 import type { Refusal } from "../guard/refusal.js";
 import type { VaultHost } from "../host.js";
 import { getBalance, hasCode } from "../rpc/accounts.js";
-import type { BlockId } from "../rpc/blocks.js";
+import type { BlockId, NextBlock } from "../rpc/blocks.js";
 import { tryCall } from "../rpc/calls.js";
 import {
   limitFees,
@@ -20,7 +20,6 @@ import type { Gas, GasPrice } from "../sending/fees.js";
 import { nothingToDo, refusedBy } from "../sending/outcome.js";
 import type { Stopped } from "../sending/outcome.js";
 import type { Signer } from "../sending/signer.js";
-import type { ChosenNextBlock } from "../simulation/next-block.js";
 import { simulate } from "../simulation/simulate.js";
 import type { Simulated, SimulationRequest } from "../simulation/simulate.js";
 import { describeTokens } from "../simulation/tokens.js";
@@ -271,7 +270,7 @@ interface Rules extends Pick<ParsedOptions, "limits" | "tokens"> {
 export async function trySettlement(
   vault: VaultHost,
   route: SettlementRoute,
-  next: ChosenNextBlock,
+  next: NextBlock,
   { limits, tokens, engine, at }: Rules,
 ): Promise<Tried> {
   const { rpc, networkName: network, connection } = vault;
@@ -301,7 +300,7 @@ export async function trySettlement(
 export async function trySimulation(
   vault: VaultHost,
   sender: string,
-  next: ChosenNextBlock,
+  next: NextBlock,
   given: Pick<SimulationRequest, "engine" | "price" | "route">,
 ): Promise<Simulated | undefined> {
   // A fork needs more of a node than a settlement does; a node behind the same URL may be
@@ -309,7 +308,7 @@ export async function trySimulation(
   const cannotSimulate = ({ code }: VaultError): boolean =>
     code === "VAULT_ENGINE_UNAVAILABLE" ||
     code === "VAULT_FORK_NETWORK_TAKEN" ||
-    code === "VAULT_FORK_REORGED" ||
+    code === "VAULT_ARCHIVE_NODE_NEEDED" ||
     code === "VAULT_BLOCK_NOT_FOUND" ||
     code === "VAULT_RPC_ERROR";
   return await simulate(vault, { ...given, sender }, next).catch(
@@ -351,7 +350,7 @@ export async function findRefusal(
 export async function findGas(
   vault: VaultHost,
   route: SettlementRoute,
-  next: ChosenNextBlock,
+  next: NextBlock,
   simulated: Simulated | undefined,
   gasPrice?: bigint,
   at?: BlockId,

@@ -8,18 +8,14 @@ import {
 import type { BlockTag } from "../client/inputs.js";
 import { fallbackTo, invalidArgument, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
-import { getBlock, getNextBlock } from "../rpc/blocks.js";
+import { blockAfter, getBlock, getNextBlock } from "../rpc/blocks.js";
 import type { Block, NextBlock } from "../rpc/blocks.js";
 
 /** Round's `end`, duration from the chain's clock (`+1h`), ISO date, or Unix seconds. */
 export type SimulationTime = string | number | bigint;
 
-/** The block to simulate in, as the options of a simulation choose it. */
+/** The block to simulate in. */
 export interface ChosenNextBlock extends NextBlock {
-  /** The block before it, from which a simulation starts. */
-  readonly base: Block;
-  /** True if the caller chose the block to start from, which may still be the newest. */
-  readonly isBlockGiven?: boolean;
   /** True if the caller named a time, also an `end` that has passed. */
   readonly isTimed?: boolean;
 }
@@ -33,21 +29,15 @@ export async function chooseNextBlock(
   blockNumber?: BlockTag,
   atTime?: SimulationTime,
 ): Promise<ChosenNextBlock> {
-  const isBlockGiven = (blockNumber ?? "latest") !== "latest";
-  const isTimed = atTime !== undefined;
-  const { latest: base, next } = isBlockGiven
-    ? await findPastBlock(vault, blockNumber)
-    : await getNextBlock(vault.rpc);
-  const time = isTimed ? await chosenTime(vault, base, atTime) : undefined;
-  const timestamp = time ?? next.timestamp;
-  return { ...next, timestamp, base, isBlockGiven, isTimed };
-}
-
-async function findPastBlock(vault: VaultHost, blockNumber?: BlockTag) {
-  const latest = await readUpstreamBlock(vault, blockNumber);
-  const { number, timestamp } = latest;
-  const next = { ...latest, number: number + 1, timestamp: timestamp + 1 };
-  return { latest, next };
+  const next =
+    (blockNumber ?? "latest") === "latest"
+      ? await getNextBlock(vault.rpc)
+      : blockAfter(await readUpstreamBlock(vault, blockNumber));
+  if (atTime === undefined) {
+    return next;
+  }
+  const time = await chosenTime(vault, next.base, atTime);
+  return { ...next, timestamp: time ?? next.timestamp, isTimed: true };
 }
 
 export async function readUpstreamBlock(

@@ -12,7 +12,7 @@ import type {
   OperationName,
   ReadOperationName,
 } from "../../src/protocol/index.js";
-import { chooseNextBlock } from "../../src/simulation/next-block.js";
+import { getNextBlock } from "../../src/rpc/blocks.js";
 import { simulate } from "../../src/simulation/simulate.js";
 import type { Simulation } from "../../src/simulation/types.js";
 import type { BareHost } from "./bare-host.js";
@@ -155,7 +155,7 @@ const simulation: Subject = {
     const { simulation: found } = await simulate(
       patient,
       { sender: FIRST, orderIDs: WATCHED_ORDERS, engine: "simulateV1" },
-      await chooseNextBlock(patient),
+      await getNextBlock(patient.rpc),
     );
     return (said) => problemOfSimulation(found, said);
   },

@@ -95,7 +95,9 @@ describe("a block that a node describes", () => {
       const { rpc } = recording((_, [tag]) =>
         tag === "pending" ? block : header,
       );
-      return (await getNextBlock(rpc)).next;
+      const { base, ...next } = await getNextBlock(rpc);
+      expect(base.number).to.equal(5);
+      return next;
     };
     const next = {
       number: 6,

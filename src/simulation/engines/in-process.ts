@@ -115,7 +115,7 @@ interface PlainCall {
  *
  * @returns Undefined if the node refuses the call as such, for example because it takes too
  * long: that proves nothing.
- * @throws VaultError VAULT_ARCHIVE_NODE_NEEDED if the caller chose the block, whose state is gone
+ * @throws VaultError VAULT_ARCHIVE_NODE_NEEDED
  */
 async function callPlainly(
   { rpc }: VaultHost,
@@ -127,8 +127,7 @@ async function callPlainly(
   })).catch(
     fallbackTo<PlainCall | undefined>(
       undefined,
-      ({ code }) =>
-        code !== "VAULT_ARCHIVE_NODE_NEEDED" || next.isBlockGiven !== true,
+      ({ code }) => code !== "VAULT_ARCHIVE_NODE_NEEDED",
     ),
   );
 }
