@@ -231,7 +231,7 @@ async function mine(
 ): Promise<Run> {
   const { rpc } = vault;
   const { from: sender } = route;
-  const { timestamp, baseFeePerGas = 0n } = (await getNextBlock(rpc)).next;
+  const { timestamp, baseFeePerGas = 0n } = await getNextBlock(rpc);
   // Else the network's own clock counts: it moves on while this waits for its turn.
   const time = next.isTimed === true ? next.timestamp : timestamp;
   const minedMeanwhile = (cause?: unknown): Error =>

@@ -230,15 +230,6 @@ describe("simulateSettleAll with the engine fork", () => {
   });
 
   describe("on the state of a past block", () => {
-    it("simulateSettleAll asks for no archive node if state of the newest block is refused: VAULT_RPC_ERROR", async () => {
-      await prune(await chain.provider.getBlockNumber(), readsOfState);
-      const vault = await open();
-      await expectVaultError(
-        vault.simulateSettleAll({ engine: "fork" }),
-        "VAULT_RPC_ERROR",
-      );
-    });
-
     /** A vault, and a block before the newest. */
     async function openInPast(
       settings?: object,
