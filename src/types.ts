@@ -55,7 +55,7 @@ export type {
   SettlementPreflight,
   SettlementStatus,
   SigningKind,
-} from "./settlement/types.js";
+} from "./settlement/options.js";
 export type {
   ForkConnection,
   ForkedBlock,

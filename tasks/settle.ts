@@ -17,7 +17,7 @@ import type {
   Settlement,
   SettlementEvent,
   SettlementPreflight,
-} from "../src/settlement/types.js";
+} from "../src/settlement/options.js";
 import { changesBetween } from "../src/simulation/watch-list.js";
 import { printCalldata } from "./calldata.js";
 import { settleTask } from "./definitions.js";

@@ -24,7 +24,7 @@ import type { Redactor } from "../redact.js";
 import type { Eip1193Provider } from "../rpc/rpc-client.js";
 import { KnownNode, RpcClient } from "../rpc/rpc-client.js";
 import type { ContractRole, DisplaySettings } from "../protocol/index.js";
-import type { SettleAllOptions, Settlement } from "../settlement/types.js";
+import type { SettleAllOptions, Settlement } from "../settlement/options.js";
 import type { ForkConnection, ForkOptions } from "../simulation/fork.js";
 import type { SimulateSettleAllOptions } from "../simulation/simulate.js";
 import type { Simulation } from "../simulation/types.js";

@@ -1,42 +1,21 @@
 import { ZeroAddress } from "ethers";
 
 import { failedReading } from "../client/read-at-block.js";
-import {
-  fallbackTo,
-  refusesSettlement,
-  textsForCommandLine,
-} from "../errors.js";
+import { fallbackTo, hasErrorCode, refusesSettlement } from "../errors.js";
 import type { VaultErrorCode } from "../errors.js";
 import { escapeUntrusted } from "../escape.js";
+import { findGuard, findRoute, namedTokens } from "../guard/call.js";
+import type { FoundGuard } from "../guard/call.js";
 import type { VaultHost } from "../host.js";
 import { formatGasPrice, formatNative } from "../protocol/amounts.js";
-import { getBalance } from "../rpc/accounts.js";
 import { getNextBlock } from "../rpc/blocks.js";
-import type { NextBlock } from "../rpc/blocks.js";
-import { tryCall } from "../rpc/calls.js";
 import { isDevelopmentNode } from "../rpc/chain.js";
-import { NO_REASON } from "../rpc/revert-reason.js";
-import { requireFeeLimit, resolveFees } from "../sending/fees.js";
-import type { GasPrice } from "../sending/fees.js";
-import {
-  findGuard,
-  findRoute,
-  namedTokens,
-  settlementCall,
-} from "../guard/call.js";
-import type { FoundGuard } from "../guard/call.js";
-import { chooseNextBlock } from "../simulation/next-block.js";
-import type { Simulated } from "../simulation/simulate.js";
-import { explainRefusal } from "../guard/refusal.js";
-import { parseFeeLimits } from "../settlement/options.js";
-import {
-  findGas,
-  lossInGuard,
-  trySimulation,
-  wouldNotSettle,
-} from "../settlement/propose.js";
+import { requireFeeLimit } from "../sending/fees.js";
 import { resolveSigner } from "../sending/signer.js";
 import { findNextRun, findUnfinished } from "../settlement/next-run.js";
+import { parseFeeLimits } from "../settlement/options.js";
+import { trySettlement } from "../settlement/prepare.js";
+import { chooseNextBlock } from "../simulation/next-block.js";
 import { check, fail, failed, findingOf, ok, warn } from "./doctor.js";
 import type { Check, Finding } from "./doctor.js";
 
@@ -47,7 +26,7 @@ export const signingKinds = {
 } as const;
 
 /**
- * Checks the account, and simulates a settlement as that account.
+ * Checks the account, and tries a settlement as that account.
  *
  * @param from The account that would settle. Default: the configured one.
  */
@@ -91,10 +70,10 @@ async function examineSettlement(
   }
   const attempt = await attemptNow(vault, from).catch(failedReading);
   if ("error" in attempt) {
-    return [await check("settlement", Promise.reject(attempt.error))];
+    return [{ name: "settlement", ...findingOf(attempt.error, "warn") }];
   }
   return [
-    await check("balance", examineBalance(vault, attempt)),
+    { name: "balance", ...examineBalance(attempt) },
     await check("fees", examineFees(vault, attempt)),
     await check("engine", examineEngine(vault, attempt)),
     await check("settlement", examineNextRun(vault, attempt)),
@@ -104,79 +83,56 @@ async function examineSettlement(
   ];
 }
 
-/** A settlement in the next block, simulated once for all checks. */
+/** A settlement in the next block, tried once for all checks. */
 type Attempt = Awaited<ReturnType<typeof attemptNow>>;
 
 async function attemptNow(vault: VaultHost, from: string) {
   const next = await getNextBlock(vault.rpc);
   const route = await findRoute(vault, from);
-  const { networkConfig } = vault.connection;
-  const price = await resolveFees(vault.rpc, networkConfig, next);
-  const simulated = await trySimulation(vault, from, next, {
-    price,
-  });
-  // A node may refuse the estimate because the balance is too low.
-  const gas = await findGas(vault, route, next, simulated).catch(
-    fallbackTo(undefined),
-  );
+  const rules = {
+    limits: parseFeeLimits(vault),
+    tokens: namedTokens(vault),
+    mustSettle: true,
+  };
+  const now = await trySettlement(vault, route, next, rules);
+  const attempt = { route, next, rules, now };
   // Refused now, it may succeed at the round's end.
-  const atEnd =
-    simulated?.simulation.status === "reverted"
-      ? await simulateAtEnd(vault, from, next, price)
+  const end =
+    now.gas === undefined
+      ? await chooseNextBlock(vault, undefined, "end").catch(
+          fallbackTo(undefined),
+        )
       : undefined;
-  // A simulation that reverts now says nothing of the tokens.
-  const isKnown = simulated !== undefined || namedTokens(vault) !== undefined;
-  const loss = lossInGuard(vault, route, atEnd ?? simulated, isKnown);
-  return { from, route, next, price, simulated, gas, atEnd, loss };
-}
-
-/** @returns Undefined if the round has ended or cannot be read, or it does not settle. */
-async function simulateAtEnd(
-  vault: VaultHost,
-  from: string,
-  { timestamp }: NextBlock,
-  price: GasPrice,
-): Promise<Simulated | undefined> {
-  const end = await chooseNextBlock(vault, undefined, "end").catch(
-    fallbackTo(undefined),
-  );
-  if (end === undefined || end.timestamp <= timestamp) {
-    return undefined;
+  if (end === undefined || end.timestamp <= next.timestamp) {
+    return { ...attempt, atEnd: undefined };
   }
-  const found = await trySimulation(vault, from, end, { price });
-  return found?.simulation.status === "settled" ? found : undefined;
+  const tried = await trySettlement(vault, route, end, rules);
+  const { status } = tried.simulated?.simulation ?? {};
+  return { ...attempt, atEnd: status === "settled" ? tried : undefined };
 }
 
-/** Supposed gas of a settlement that cannot be estimated now. */
+/** Supposed gas of a settlement that cannot be tried now. */
 const SUPPOSED_GAS = 1_000_000n;
 
-/** Compares the balance with the gas and the fees of a settlement now. */
-async function examineBalance(
-  { rpc }: VaultHost,
-  { from, price, gas: found }: Attempt,
-): Promise<Finding> {
-  const balance = await getBalance(rpc, from);
-  const gas = found !== undefined && "gas" in found ? found.gas : undefined;
+function examineBalance({ route, now, atEnd }: Attempt): Finding {
+  const { balance, price, gas } = atEnd ?? now;
   const maxCost = (gas ?? SUPPOSED_GAS) * price.highest;
   const supposed =
     gas === undefined
-      ? `, if it takes ${SUPPOSED_GAS.toLocaleString("en")} gas: it cannot be estimated now`
+      ? `, if it takes ${SUPPOSED_GAS.toLocaleString("en")} gas: it is refused now`
       : "";
   const detail = `${formatNative(balance)} in native currency; a settlement may cost ${formatNative(maxCost)}${supposed}`;
-  const remedy = `Fund ${from}, or settle with another account.`;
-  const finding =
-    balance >= maxCost
-      ? ok(detail)
-      : (gas === undefined ? warn : fail)(detail, remedy);
+  const remedy = `Fund ${route.from}, or settle with another account.`;
+  const short = gas === undefined ? warn : fail;
+  const finding = balance >= maxCost ? ok(detail) : short(detail, remedy);
   return { ...finding, balance, maxCost };
 }
 
 /** Nobody is asked in the night: a limit bounds what a unit of gas may cost. */
 async function examineFees(
   vault: VaultHost,
-  { price }: Attempt,
+  { now: { price }, rules: { limits } }: Attempt,
 ): Promise<Finding> {
-  const limits = parseFeeLimits(vault);
   await requireFeeLimit(vault, price, limits);
   const { maxFeePerGas: limit } = limits;
   return ok(
@@ -186,19 +142,21 @@ async function examineFees(
   );
 }
 
+const engines = {
+  simulateV1: "one request simulates a settlement",
+  "in-process": "the network executes a settlement and undoes it",
+  fork: "this process simulates a settlement",
+  none: "a settlement is called only",
+} as const;
+
 async function examineEngine(
-  { connection, rpc }: VaultHost,
-  { simulated }: Attempt,
+  { rpc }: VaultHost,
+  { now }: Attempt,
 ): Promise<Finding> {
-  if (connection.networkConfig.type !== "http") {
-    return ok("in-process: the network executes a settlement and undoes it");
-  }
-  const { engine = "none" } = simulated?.simulation ?? {};
-  if (engine === "simulateV1") {
-    return ok("simulateV1: one request simulates a settlement");
-  }
-  const detail = `${engine}: ${engine === "fork" ? "this process simulates a settlement" : "a settlement is called only"}`;
-  return (await isDevelopmentNode(rpc))
+  const { engine = "none" } = now.simulated?.simulation ?? {};
+  const detail = `${engine}: ${engines[engine]}`;
+  const isOwn = engine === "simulateV1" || engine === "in-process";
+  return isOwn || (await isDevelopmentNode(rpc))
     ? ok(detail)
     : warn(
         detail,
@@ -211,62 +169,44 @@ const lasting: ReadonlySet<VaultErrorCode> = new Set([
   "VAULT_INVALID_JOURNAL",
   "VAULT_REVERTED_BEFORE",
   "VAULT_WOULD_NOT_SETTLE",
+  "VAULT_GUARD_KEEPS_TOKENS",
+  "VAULT_TOKENS_NOT_KNOWN",
 ]);
 
-const SIMULATE_FIX = "`vault simulate --from` shows more.";
-const SETTLEMENT_FIX = `If the contract has a list of accounts that may settle, this one has to be on it: choose another with --from. ${SIMULATE_FIX}`;
-
-/** True for a text of the contract, which needs no guess; not for its custom errors. */
-function isExplained(reason: string): boolean {
-  return (
-    !reason.startsWith(NO_REASON) && !/^(?:unknown error |\w+\()/u.test(reason)
-  );
-}
+const SETTLEMENT_FIX =
+  "If the contract has a list of accounts that may settle, this one has to be on it: choose another with --from. `vault simulate --from` shows more.";
 
 /** Would the next unattended run settle, now or else at the round's end? */
 async function examineNextRun(
   vault: VaultHost,
-  attempt: Attempt,
+  { route: { from }, next, now, atEnd }: Attempt,
 ): Promise<Finding> {
-  const { from, next, simulated, atEnd, loss } = attempt;
-  if (loss !== undefined) {
-    return findingOf(loss);
-  }
   const { base: block } = next;
-  const isHere = vault.connection.networkConfig.type !== "http";
   const { round, volume } = await vault.snapshot({ from });
   const open = await findUnfinished(vault).catch(failedReading);
   const { canBeSettled, code, reason, fix } = await findNextRun(
     vault,
     { address: from, isKnown: true },
-    { round, volume, block, at: isHere ? "latest" : block.number, open },
+    { round, volume, block, at: block.number, open, trial: now },
   );
   const as = `settleAll as ${from}`;
+  const why = escapeUntrusted(reason ?? "").replace(/\.$/u, "");
   if (canBeSettled === true) {
-    // A node without state overrides shows it by a simulation, if at all.
-    return simulated?.simulation.status === "not-settled"
-      ? findingOf(await wouldNotSettle(vault))
-      : ok(`${as} settles the round`);
+    return ok(`${as} settles the round`);
   }
   if (code === null) {
     return ok("the round is settled: a settlement cannot be tried now");
   }
-  const why = escapeUntrusted(reason ?? code);
-  if (canBeSettled === null) {
-    return warn(why, fix ?? SETTLEMENT_FIX);
+  if (code === "VAULT_CALL_REVERTED" && atEnd !== undefined) {
+    const { error } = atEnd.stop ?? {};
+    return error === undefined
+      ? ok(`${as}: ${why}; it settles the round at its end`)
+      : findingOf(error);
   }
-  if (fix !== null || code !== "VAULT_CALL_REVERTED") {
-    return (lasting.has(code) ? fail : warn)(
-      `the next unattended run would not settle as ${from}: ${why}`,
-      fix ?? SIMULATE_FIX,
-    );
-  }
-  return atEnd !== undefined
-    ? ok(`${as}: ${why.replace(/\.$/u, "")}; it settles the round at its end`)
-    : warn(
-        `${as}: ${why}`,
-        isExplained(reason ?? "") ? SIMULATE_FIX : SETTLEMENT_FIX,
-      );
+  return (lasting.has(code) ? fail : warn)(
+    `${as}: ${why}`,
+    fix ?? SETTLEMENT_FIX,
+  );
 }
 
 const GUARD_FIX =
@@ -275,45 +215,36 @@ const GUARD_FIX =
 /** Checks that the contracts let the configured guard settle. */
 async function examineGuard(
   vault: VaultHost,
-  attempt: Attempt,
+  { route, next, rules, now, atEnd }: Attempt,
   { address, settler }: FoundGuard,
 ): Promise<Finding> {
-  const { from, route, next, gas, atEnd, loss } = attempt;
   const by = `${address}, through which ${settler === ZeroAddress ? "anyone" : settler} may settle`;
-  if (atEnd !== undefined || gas === undefined || !("refusal" in gas)) {
-    if (loss !== undefined) {
-      return fail(`${by}. ${loss.shortMessage}`, textsForCommandLine(loss).fix);
-    }
-    const { tokens = [] } = route.guard ?? {};
-    const forwards =
-      tokens.length === 0 ? "" : ` and forwards ${tokens.join(", ")}`;
-    const when = atEnd === undefined ? "" : "at the round's end ";
+  const { gas, stop } = atEnd ?? now;
+  const { error, code, status, reason = "" } = stop ?? {};
+  if (
+    hasErrorCode(error, "VAULT_GUARD_KEEPS_TOKENS", "VAULT_TOKENS_NOT_KNOWN")
+  ) {
+    return findingOf(error);
+  }
+  if (gas !== undefined || status === "nothing-to-do") {
+    const when = atEnd === undefined ? "" : " at the round's end";
     return ok(
-      `${by}; ${when}a settlement through it succeeds${forwards}. What no event shows, such as a credit in the vault for its caller, would stay in it`,
+      gas === undefined
+        ? `${by}; the round is settled`
+        : `${by}; a settlement through it succeeds${when}`,
     );
   }
-  const { code, reason } = gas.refusal;
-  if (code === null) {
-    return ok(`${by}; the round is settled`);
-  }
   if (code === "VAULT_NOT_SETTLER") {
-    return fail(`${by}; ${from} may not`, GUARD_FIX);
+    return fail(`${by}; ${route.from} may not`, GUARD_FIX);
   }
-  const plain = { from, vault: route.vault };
-  const call = settlementCall(plain);
-  const reverted = await tryCall(vault.rpc, call, "latest", next.gasLimit);
-  const direct =
-    reverted === undefined
-      ? undefined
-      : await explainRefusal(vault, reverted, plain);
+  const plain = { from: route.from, vault: route.vault };
+  const direct = await trySettlement(vault, plain, next, rules);
+  const why = escapeUntrusted(reason);
   // If nobody can settle the round now, the guard is not at fault.
-  return code === "VAULT_CALL_REVERTED" && reason !== direct?.reason
-    ? fail(
-        `${by}; the contracts refuse it as their caller: ${escapeUntrusted(reason)}`,
-        GUARD_FIX,
-      )
+  return code === "VAULT_CALL_REVERTED" && reason !== direct.stop?.reason
+    ? fail(`${by}; the contracts refuse it as their caller: ${why}`, GUARD_FIX)
     : warn(
-        `${by}; a settlement is refused now, also without it: ${escapeUntrusted(reason)}`,
+        `${by}; a settlement is refused now, also without it: ${why}`,
         "Examine it again when the round can be settled.",
       );
 }

@@ -3,7 +3,7 @@
 import { ZeroAddress, id } from "ethers";
 
 import { noCode } from "../client/codec.js";
-import { invalidArgument } from "../errors.js";
+import { hasErrorCode, invalidArgument } from "../errors.js";
 import {
   describeKey,
   findGuard,
@@ -12,14 +12,12 @@ import {
   namedTokens,
   settlementCall,
 } from "../guard/call.js";
-import { explainRefusal } from "../guard/refusal.js";
 import type { VaultHost } from "../host.js";
 import { hasCode } from "../rpc/accounts.js";
 import { getNextBlock } from "../rpc/blocks.js";
 import type { Block } from "../rpc/blocks.js";
-import { estimateGas } from "../sending/fees.js";
-import { findRefusal, lossInGuard, trySimulation } from "./propose.js";
 import { requireChain } from "./current-round.js";
+import { tokensNotKnown, trySettlement } from "./prepare.js";
 
 /** Transaction of a settlement for another wallet to send. */
 export interface UnsignedSettlement {
@@ -30,7 +28,10 @@ export interface UnsignedSettlement {
   readonly data: string;
   /** Account that the call was tried from. */
   readonly sender: string;
-  /** Null without a sender, or if the contract refuses the call. */
+  /**
+   * Gas that it uses; on a node that cannot simulate, its estimate and a quarter more. Null
+   * without a sender, or if the contract refuses the call.
+   */
   readonly estimatedGas: bigint | null;
   /** Reason of the revert at that block; null if the contract accepts the call. */
   readonly refusal: string | null;
@@ -60,7 +61,7 @@ export async function buildSettlement(
   const { rpc, networkName } = vault;
   const next = await getNextBlock(rpc);
   const { base: header } = next;
-  const { number, gasLimit } = header;
+  const { number } = header;
   const contract = await vault.addressOf("vault", "settleAll");
   const chainId = await vault.chainId();
   requireChain(vault, chainId);
@@ -80,27 +81,38 @@ export async function buildSettlement(
   const terms = { tokens, mustHaveEnded };
   const route = await findRoute(vault, sender, header, terms);
   const { guard } = route;
-  if (guard !== undefined) {
-    // What it forwards is seen of a settlement that the guard accepts.
-    const accepted = { ...route, guard: { ...guard, mustHaveEnded: false } };
-    const attempt = { route: accepted };
-    const simulated = await trySimulation(vault, sender, next, attempt);
-    const loss = lossInGuard(vault, route, simulated, tokens !== undefined);
-    if (loss !== undefined) {
-      throw loss;
-    }
+  // What it forwards is seen of a settlement that the guard accepts, also before the end.
+  const tried =
+    guard === undefined
+      ? route
+      : { ...route, guard: { ...guard, mustHaveEnded: false } };
+  const { gas, simulated, stop } = await trySettlement(vault, tried, next, {
+    limits: {},
+    tokens,
+    mustSettle: false,
+    // Only what stays in a guard is worth a fork.
+    engine: guard === undefined ? "simulateV1" : undefined,
+    at: number,
+  });
+  const problem = stop?.error;
+  if (
+    hasErrorCode(problem, "VAULT_GUARD_KEEPS_TOKENS", "VAULT_TOKENS_NOT_KNOWN")
+  ) {
+    throw problem;
+  }
+  const refusal = gas === undefined ? stop : undefined;
+  if (
+    guard !== undefined &&
+    tokens === undefined &&
+    refusal !== undefined &&
+    refusal.status !== "nothing-to-do"
+  ) {
+    const why = refusal.reason.replace(/\.$/u, "");
+    throw tokensNotKnown(vault, guard, `the simulation reverts: ${why}`);
   }
   const call = settlementCall(route);
-  let refusal = await findRefusal(vault, route, undefined, gasLimit, number);
-  let estimatedGas: bigint | null = null;
-  if (refusal === undefined && from !== undefined) {
-    const estimate = await estimateGas(rpc, call, number);
-    if ("reverted" in estimate) {
-      refusal = await explainRefusal(vault, estimate.reverted, route);
-    } else {
-      estimatedGas = estimate.gas;
-    }
-  }
+  const estimate =
+    gas === undefined ? undefined : (simulated?.simulation.gasUsed ?? gas);
   return {
     chainId,
     header,
@@ -108,7 +120,7 @@ export async function buildSettlement(
     data: call.data,
     sender,
     isContract: from !== undefined && (await isCalledOnly(rpc, from)),
-    estimatedGas,
+    estimatedGas: from === undefined ? null : (estimate ?? null),
     refusal: refusal?.reason ?? null,
     settles:
       guard === undefined

@@ -18,7 +18,6 @@ import type { BlockInfo, NextBlock, PinnedBlock } from "../rpc/blocks.js";
 import { isDevelopmentNode } from "../rpc/chain.js";
 import { nothingToDo, refusedBy } from "../sending/outcome.js";
 import type { CheckRound, Stopped } from "../sending/outcome.js";
-import { Stop } from "./settlement-result.js";
 
 /** A vault and its round at one block. */
 export interface RoundAtBlock {
@@ -80,12 +79,17 @@ export const SETTLED_MEANWHILE =
   "The round was settled by somebody else meanwhile.";
 
 /** @returns Why the round is not to be settled; undefined if it is. */
-async function findObstacle(
+export async function findObstacle(
   vault: VaultHost,
-  block: BlockInfo,
-  round: VaultRound,
+  {
+    block,
+    round,
+    next,
+  }: Pick<CurrentRound, "block" | "round"> & {
+    /** Default: it is read if it is needed. */
+    readonly next?: BlockInfo;
+  },
   { intended, ifExpired }: IntendedRound,
-  next?: BlockInfo,
 ): Promise<Stopped | undefined> {
   if (intended !== undefined && !isSameRound(round, intended)) {
     const [expected, actual] = [describeRound(intended), describeRound(round)];
@@ -108,18 +112,6 @@ async function findObstacle(
   return isOver ? undefined : { ...nothingToDo(reason), isEarly: true };
 }
 
-/** @throws Stop if there is nothing to settle */
-export async function requireSomethingToDo(
-  vault: VaultHost,
-  { block, round, next }: CurrentRound,
-  intended: IntendedRound,
-): Promise<void> {
-  const obstacle = await findObstacle(vault, block, round, intended, next);
-  if (obstacle !== undefined) {
-    throw new Stop(obstacle);
-  }
-}
-
 /** A read that takes longer is not waited for: the round is read again. */
 const READ_AGAIN_MS = 5_000;
 
@@ -130,14 +122,17 @@ export function roundChecker(
   return async (at) => {
     const reader = vault.withOptions({ timeout: READ_AGAIN_MS });
     if (at !== undefined) {
-      const { block, round } = await readRoundAt(reader, at);
-      return await findObstacle(reader, block, round, intended);
+      return await findObstacle(
+        reader,
+        await readRoundAt(reader, at),
+        intended,
+      );
     }
     const block = await reader.block();
     await requireFreshHead(reader, block);
     // Last, and at the newest block by then.
     const round = await reader.getLatestRoundInfo();
-    return await findObstacle(reader, block, round, intended);
+    return await findObstacle(reader, { block, round }, intended);
   };
 }
 

@@ -27,7 +27,6 @@ import {
 import type { BlockId, BlockInfo } from "../rpc/blocks.js";
 import { callContract, tryCall } from "../rpc/calls.js";
 import { isUnanswered } from "../rpc/errors.js";
-import { getReceipt } from "../rpc/transactions.js";
 import type { Receipt } from "../rpc/transactions.js";
 import type { JournalEntry } from "../sending/journal.js";
 import type { Mined, Outcome } from "../sending/outcome.js";
@@ -40,9 +39,50 @@ import {
   readingsIn,
   valueIn,
 } from "../simulation/watch-list.js";
-import { toSettlement } from "./settlement-result.js";
-import type { EndValues, SettlementResult } from "./settlement-result.js";
-import type { PreviewDifference } from "./types.js";
+import type { PreviewDifference, Settlement } from "./options.js";
+
+/** Settlement with its chain, as the plugin and the tasks take it. */
+export interface SettlementResult {
+  readonly settlement: Settlement;
+  readonly chainId: number;
+  /** Block of the round afterwards, else of the last read; undefined if none was read. */
+  readonly block?: BlockInfo | undefined;
+  /** False if a later check can find more. */
+  readonly isFinal: boolean;
+  readonly refusal?: VaultError | undefined;
+}
+
+/** What is known of an end; the others of its values are null. */
+type EndValues = Pick<Settlement, "status"> & {
+  readonly [Key in keyof Settlement]?: Settlement[Key] | undefined;
+};
+
+/** @param before What was known before anything was sent. */
+export function toSettlement(
+  end: EndValues,
+  before: {
+    readonly round?: VaultRound | undefined;
+    readonly guard?: Address | undefined;
+    readonly preview?: Simulation | null | undefined;
+  },
+): Settlement {
+  const { hash = null } = end;
+  return {
+    status: end.status,
+    code: end.code ?? null,
+    reason: end.reason ?? null,
+    hash,
+    hashes: end.hashes ?? (hash === null ? [] : [hash]),
+    guard: before.guard ?? null,
+    blockNumber: end.blockNumber ?? null,
+    gasUsed: end.gasUsed ?? null,
+    cost: end.cost ?? null,
+    before: before.round ?? null,
+    after: end.after ?? null,
+    preview: before.preview ?? null,
+    differences: end.differences ?? null,
+  };
+}
 
 /** A settlement that was followed to its end. */
 export interface Ended {
@@ -61,13 +101,17 @@ type Found = EndValues & Omit<SettlementResult, "chainId" | "settlement">;
  */
 export async function describeEnd(
   vault: VaultHost,
-  ended: Ended,
+  { entry, outcome, preview }: Ended,
   timeout: number,
 ): Promise<SettlementResult> {
-  const { entry, outcome, preview } = ended;
   const describe = async (): Promise<Found> =>
     outcome.kind === "mined"
-      ? await describeMined(vault.withOptions({ timeout }), ended, outcome)
+      ? await describeMined(
+          vault.withOptions({ timeout }),
+          entry,
+          outcome,
+          preview,
+        )
       : {
           ...("receipt" in outcome && outcome.receipt),
           ...outcome,
@@ -97,8 +141,9 @@ export async function describeEnd(
 
 async function describeMined(
   vault: VaultHost,
-  { entry, preview }: Ended,
+  { round, guard }: JournalEntry,
   mined: Mined,
+  preview: Simulation | null,
 ): Promise<Found> {
   const { receipt, transaction, hash } = mined;
   const { blockNumber } = receipt;
@@ -110,24 +155,22 @@ async function describeMined(
   }
   // The receipt proves that a node behind this provider has that block.
   vault.rpc.node.noteBlock(blockNumber);
-  const { round, guard } = entry;
-  const around = await readAround(vault, round, receipt);
-  const { after, block, readings } = around;
-  const seenAgain =
-    after === undefined
-      ? await getReceipt(vault.rpc, hash).catch(fallbackTo(receipt))
-      : receipt;
-  if (seenAgain?.blockHash !== receipt.blockHash) {
+  // Undefined if the node has another branch, or no answer.
+  const around = await readAround(vault, round, receipt).catch(
+    fallbackTo(undefined),
+  );
+  const isReverted = receipt.succeeded === false;
+  const { after, block, readings, isPast = false } = around ?? {};
+  if (around === undefined || (after === undefined && !isPast && !isReverted)) {
     // A node may promise a block that never comes.
-    const reason = `The node showed it in block ${blockNumber}, but has neither that block nor the receipt any more: it may still be mined.`;
+    const reason = `The node showed it in block ${blockNumber}, but the round in that block could not be read: what it settled is not known, and it may still be mined in another one.`;
     return { status: "unconfirmed", hash, reason, isFinal: false };
   }
   const guarded = guard === undefined ? undefined : parseGuarded(guard, data);
   const route = { from, vault: to, ...guarded };
-  const effect =
-    receipt.succeeded === false
-      ? await whyReverted(vault, round, route, mined, after)
-      : effectOn(round, route, blockNumber, around);
+  const effect = isReverted
+    ? await whyReverted(vault, round, route, mined, after)
+    : effectOn(round, route, blockNumber, around);
   const stays = await whatStays(vault, route, receipt);
   return {
     ...receipt,
@@ -163,6 +206,8 @@ interface Around {
  * Reads the vault at the hash of the receipt's block, and the round at that of its parent. If
  * the node keeps no such state: the round at the newest block of the same branch, if it is
  * the same.
+ *
+ * @throws VaultError if the node does not have that block
  */
 async function readAround(
   vault: VaultHost,
@@ -170,26 +215,21 @@ async function readAround(
   { blockNumber: number, blockHash: hash }: Receipt,
 ): Promise<Around> {
   const pin = { number, hash };
+  const block = await getBlock(vault.rpc, pin);
+  const parent = { number: number - 1, hash: block.parentHash };
+  const isAnswer = (error: VaultError): boolean =>
+    !isReorganised(error) && !isUnanswered(error);
   const read = async (): Promise<Around> => {
-    const block = await getBlock(vault.rpc, pin);
-    const parent = { number: number - 1, hash: block.parentHash };
-    const [readings, before] = await readOnBranch(vault.rpc, pin, async () => [
-      await vault.snapshot({ blockTag: block }),
-      await vault
-        .getLatestRoundInfo({ blockTag: parent })
-        .catch(
-          fallbackTo(
-            undefined,
-            (error) => !isReorganised(error) && !isUnanswered(error),
-          ),
-        ),
-    ]);
+    const readings = await vault.snapshot({ blockTag: block });
+    const before = await vault
+      .getLatestRoundInfo({ blockTag: parent })
+      .catch(fallbackTo(undefined, isAnswer));
     const { round } = readings;
     if (!isFailedReading(round)) {
       const { timestamp } = block;
       return { before, after: round, readings, block: { number, timestamp } };
     }
-    if (isUnanswered(round.error)) {
+    if (!isAnswer(round.error)) {
       throw round.error;
     }
     const newest = await vault.block();
@@ -200,12 +240,11 @@ async function readAround(
     }
     return isSameRound(after, intended) ? { before, after } : { isPast: true };
   };
-  // The node has another branch, or no answer.
-  return await read().catch(fallbackTo<Around>({}));
+  return await readOnBranch(vault.rpc, pin, read).catch(
+    fallbackTo<Around>({}, isAnswer),
+  );
 }
 
-const UNREAD =
-  "the round could not be read afterwards, so what it settled is not known.";
 const CONTRADICTED =
   "that call through the guard succeeds only if it settles the round, which is not what the node shows of that block and the one before: it may be on another branch of the chain.";
 const NO_STATE =
@@ -220,17 +259,17 @@ function effectOn(
   intended: VaultRound,
   { guard }: SettlementRoute,
   block: number,
-  { before, after, isPast = false }: Around,
+  { before, after }: Around,
 ): Pick<Found, "isFinal" | "reason" | "status"> {
-  const end = (status: Found["status"], reason?: string, isFinal = true) => ({
+  const end = (status: Found["status"], reason?: string) => ({
     status,
     reason,
-    isFinal,
+    isFinal: true,
   });
-  const notKnown = (what: string, isFinal: boolean) =>
-    end("unconfirmed", `It was mined in block ${block}, but ${what}`, isFinal);
+  const notKnown = (why: string) =>
+    end("unconfirmed", `It was mined in block ${block}, but ${why}`);
   if (after === undefined) {
-    return notKnown(isPast ? NO_STATE : UNREAD, isPast);
+    return notKnown(NO_STATE);
   }
   const fate = fateOf(intended, after);
   const isSettled = fate === "settled" || fate === "followed";
@@ -239,7 +278,7 @@ function effectOn(
   if (guard?.mustSettle === true) {
     return isSettled && wasOpen !== false
       ? end("settled")
-      : notKnown(CONTRADICTED, false);
+      : { ...notKnown(CONTRADICTED), isFinal: false };
   }
   const round = describeRound(intended);
   const latest = `${describeRound(after)}, settled: ${after.settled ? "yes" : "no"}`;
@@ -258,7 +297,7 @@ function effectOn(
           "settled",
           `The round is settled at the end of block ${block}, but the node no longer has the state of the block before: whose settlement it is is not known.`,
         )
-      : notKnown(NO_STATE, true);
+      : notKnown(NO_STATE);
   }
   const isUnchanged =
     isSameRound(before, after) &&
@@ -280,21 +319,21 @@ async function whyReverted(
   vault: VaultHost,
   intended: VaultRound,
   route: SettlementRoute,
-  { transaction, receipt }: Mined,
+  { transaction: { gas }, receipt: { blockNumber, gasUsed } }: Mined,
   after: VaultRound | undefined,
 ): Promise<EndValues> {
   const { rpc, networkName } = vault;
-  const { gas } = transaction;
-  const { blockNumber, gasUsed } = receipt;
   const status = "reverted";
-  const call = settlementCall(route);
   // The outcome is known even without a reason.
-  const reverted = await tryCall(rpc, call, blockNumber, gas).catch(
-    fallbackTo(undefined),
-  );
-  const hasReason =
-    reverted !== undefined && innerReason(reverted, route).kind !== "none";
-  if (!hasReason && usesAllGas({ gasUsed, gasGiven: gas })) {
+  const reverted = await tryCall(
+    rpc,
+    settlementCall(route),
+    blockNumber,
+    gas,
+  ).catch(fallbackTo(undefined));
+  const isSilent =
+    reverted === undefined || innerReason(reverted, route).kind === "none";
+  if (isSilent && usesAllGas({ gasUsed, gasGiven: gas })) {
     const remedy =
       "Give it more (gas, or gasMultiplier, of the network's configuration).";
     const given = { gas, limit: "it was given", remedy };
@@ -314,11 +353,7 @@ async function whyReverted(
       reason: `The transaction was mined in block ${blockNumber} and refused by the guard: somebody else had settled the round.`,
     };
   }
-  const by =
-    code === "VAULT_WOULD_NOT_SETTLE"
-      ? "The guard reverted it, so nothing changed. "
-      : "";
-  return { status, code, reason: withoutSent(`${by}${reason}`) };
+  return { status, code, reason: withoutSent(reason) };
 }
 
 /** What an error says that stops a settlement before it is sent, of one that was sent. */
@@ -348,10 +383,8 @@ async function whatStays(
   const riseOf = async (
     read: (block: BlockId) => Promise<bigint | string>,
   ): Promise<bigint> => {
-    const [after, before] = [
-      await read({ number, hash }),
-      await read(number - 1),
-    ];
+    const after = await read({ number, hash });
+    const before = await read(number - 1);
     return typeof after === "bigint" && typeof before === "bigint"
       ? after - before
       : 0n;
@@ -407,27 +440,24 @@ export function findDifferences(
   }));
   const happened = transfersIn(logs);
   const areKnown = happened !== undefined && transfers !== null;
-  const sums = areKnown ? compareSums(transfers, happened) : [];
+  const [expected, actual] = areKnown
+    ? [sumsOf(transfers), sumsOf(happened)]
+    : [new Map<string, bigint>(), new Map<string, bigint>()];
+  const sums = [...new Set([...expected.keys(), ...actual.keys()])].map(
+    (field) => ({
+      reading: "transfers",
+      field,
+      previewed: expected.get(field) ?? 0n,
+      happened: actual.get(field) ?? 0n,
+    }),
+  );
   const differences = [...values, ...sums].filter(
     (one) => one.previewed !== one.happened,
   );
   return differences.length > 0 || areKnown ? differences : null;
 }
 
-/** Compares the sums of each token between two accounts. */
-function compareSums(
-  previewed: readonly Transfer[],
-  happened: readonly Transfer[],
-): readonly PreviewDifference[] {
-  const [expected, actual] = [sumsOf(previewed), sumsOf(happened)];
-  return [...new Set([...expected.keys(), ...actual.keys()])].map((field) => ({
-    reading: "transfers",
-    field,
-    previewed: expected.get(field) ?? 0n,
-    happened: actual.get(field) ?? 0n,
-  }));
-}
-
+/** The sums of each token between two accounts. */
 function sumsOf(transfers: readonly Transfer[]): ReadonlyMap<string, bigint> {
   const sums = new Map<string, bigint>();
   for (const { token, from, to, amount } of transfers) {

@@ -15,9 +15,7 @@ import {
   vaultError,
 } from "../errors.js";
 import type { VaultError, VaultErrorCode } from "../errors.js";
-import { listProjectFiles } from "../files/project-file.js";
 import { findRoute, namedTokens } from "../guard/call.js";
-import type { Refusal } from "../guard/refusal.js";
 import type { VaultHost } from "../host.js";
 import { describeTime } from "../protocol/index.js";
 import type { Hex, VaultRound } from "../protocol/index.js";
@@ -28,7 +26,8 @@ import { findFreeNonce, findSender } from "../sending/signer.js";
 import { newestOf } from "../sending/transaction.js";
 import { requireFreshHead } from "./current-round.js";
 import { parseFeeLimits } from "./options.js";
-import { trySettlement, wouldNotSettle } from "./propose.js";
+import { trySettlement } from "./prepare.js";
+import type { Trial } from "./prepare.js";
 
 /** A settlement of this project whose outcome is not known yet. */
 export interface UnfinishedSettlement {
@@ -37,6 +36,11 @@ export interface UnfinishedSettlement {
   readonly nonce: number;
   /** Time at which it was signed, Unix seconds by this machine's clock. */
   readonly since: number;
+}
+
+async function openJournal(vault: VaultHost): Promise<Journal> {
+  const { address } = await vault.addressOf("vault", "settleAll");
+  return await Journal.of(vault, await vault.chainId(), address);
 }
 
 /**
@@ -48,35 +52,14 @@ export interface UnfinishedSettlement {
 export async function findUnfinished(
   vault: VaultHost,
 ): Promise<UnfinishedSettlement | null> {
-  const journal = await findJournal(vault, ".json");
-  const entry = await journal?.read();
+  const journal = await openJournal(vault);
+  const entry = await journal.read();
   if (entry === undefined) {
     return null;
   }
   const { hash = null, nonce } = newestOf(entry);
   const [{ preparedAt }] = entry.transactions;
   return { hash, nonce, since: Math.floor(preparedAt / 1_000) };
-}
-
-/**
- * @param end Of the file's name.
- * @returns Undefined without such a file of any chain: the node then need not be asked which
- * chain it is on.
- */
-async function findJournal(
-  vault: VaultHost,
-  end: ".finished.json" | ".json",
-): Promise<Journal | undefined> {
-  const { address } = await vault.addressOf("vault", "settleAll");
-  const names = await listProjectFiles(vault.context.config.paths.root);
-  const isThere = names.some(
-    (name) =>
-      name.startsWith("settlement-") &&
-      name.endsWith(`-${address.toLowerCase()}${end}`),
-  );
-  return isThere
-    ? await Journal.of(vault, await vault.chainId(), address)
-    : undefined;
 }
 
 /** Hash and age. @param now Unix seconds of this machine's clock. */
@@ -87,6 +70,20 @@ export function describeUnfinished(
   const what = hash ?? `nonce ${nonce}, its hash not known`;
   const age = Math.max(0, now - since);
   return `${what}, ${age} s old, since ${describeTime(BigInt(since))}`;
+}
+
+/** @returns VAULT_REVERTED_BEFORE if the last settlement of the round was mined and reverted */
+export async function revertedBefore(
+  { networkName: network }: VaultHost,
+  journal: Journal,
+  round: VaultRound,
+): Promise<VaultError | undefined> {
+  const reverted = await journal.findReverted(round);
+  if (reverted === undefined) {
+    return undefined;
+  }
+  const { hash, blockNumber: block } = reverted;
+  return vaultError("VAULT_REVERTED_BEFORE", { network, hash, block });
 }
 
 /** The account that a settlement is tried as, without its key. */
@@ -140,6 +137,11 @@ export interface VaultAt extends Pick<VaultSnapshot, "round" | "volume"> {
   readonly at: BlockId;
   /** What `findUnfinished` found; undefined for a past block, after which no run is the next. */
   readonly open: UnfinishedSettlement | null | FailedReading | undefined;
+  /**
+   * A settlement that was tried. Default: tried on no fork, which takes too long for who only
+   * looks; of a node that cannot simulate, a call shows less.
+   */
+  readonly trial?: Trial;
 }
 
 /**
@@ -154,17 +156,9 @@ export async function findNextRun(
   settler: Settler,
   state: VaultAt,
 ): Promise<NextRun> {
-  const { open } = state;
-  if (open === undefined) {
-    const reason = "it is tried at the newest block only";
-    return { canBeSettled: null, code: null, reason, fix: null };
-  }
   const would = { canBeSettled: true, code: null, reason: null, fix: null };
   try {
-    return {
-      ...would,
-      ...(await findWhyNot(vault, settler, { ...state, open })),
-    };
+    return { ...would, ...(await findWhyNot(vault, settler, state)) };
   } catch (error) {
     if (
       refusesSettlement(error) ||
@@ -183,10 +177,14 @@ export async function findNextRun(
  */
 async function findWhyNot(
   vault: VaultHost,
-  settler: Settler,
+  { address, isKnown }: Settler,
   state: VaultAt,
 ): Promise<Partial<NextRun> | undefined> {
   const { round: reading, volume, block, open } = state;
+  if (open === undefined) {
+    const reason = "it is tried at the newest block only";
+    return { canBeSettled: null, reason };
+  }
   for (const one of [reading, volume]) {
     // A call to an address without code succeeds, too.
     if (isFailedReading(one) && one.error.code !== "VAULT_CALL_REVERTED") {
@@ -204,7 +202,7 @@ async function findWhyNot(
     return { canBeSettled: false, reason: "the round is settled" };
   }
   if (round !== undefined) {
-    const journal = await findJournal(vault, ".finished.json");
+    const journal = await openJournal(vault);
     const reverted = await revertedBefore(vault, journal, round);
     if (reverted !== undefined) {
       throw reverted;
@@ -214,76 +212,48 @@ async function findWhyNot(
   if (open !== null && !isUnread) {
     return undefined;
   }
-  const refusal = await trySettling(vault, settler, state, round);
-  if (refusal === undefined) {
-    return undefined;
-  }
-  if (settler.isKnown) {
-    return { canBeSettled: false, ...refusal };
-  }
-  const why = refusal.reason.replace(/\.$/u, "");
-  const reason = `the zero address is refused: ${why}. The account that settles may not be: name it with --from, or as networks.${vault.networkName}.from`;
-  return { canBeSettled: null, code: refusal.code, reason };
-}
-
-/**
- * Tries the settlement as a run would, but on no fork, which takes too long for who only
- * looks: of a node that cannot simulate, a plain call shows less.
- *
- * @returns The refusal of the contracts; undefined if they accept it.
- * @throws VaultError with which an unattended run would refuse what the contracts accept
- */
-async function trySettling(
-  vault: VaultHost,
-  { address, isKnown }: Settler,
-  { block, at }: VaultAt,
-  round: VaultRound | undefined,
-): Promise<Refusal | undefined> {
-  const { rpc, connection } = vault;
   const from = parseAddress(address, "from");
-  const route = await findRoute(vault, from, at, { round });
-  const next =
-    typeof at === "string"
-      ? await getNextBlock(rpc)
-      : blockAfter(await getBlock(rpc, at));
-  const rules = {
-    limits: parseFeeLimits(vault),
-    tokens: namedTokens(vault),
-    engine: "simulateV1",
-    at,
-  } as const;
-  const tried = await trySettlement(vault, route, next, rules);
-  const { simulated, found, problem } = tried;
-  if ("refusal" in found) {
-    return found.refusal;
-  }
-  if (simulated?.simulation.status === "not-settled") {
-    throw await wouldNotSettle(vault);
+  const { stop } = state.trial ?? (await tryAt(vault, from, state, round));
+  if (stop !== undefined && stop.error === undefined) {
+    const { code = null, reason } = stop;
+    return isKnown
+      ? { canBeSettled: false, code, reason }
+      : {
+          canBeSettled: null,
+          code,
+          reason: `the zero address is refused: ${reason.replace(/\.$/u, "")}. The account that settles may not be: name it with --from, or as networks.${vault.networkName}.from`,
+        };
   }
   // Nothing is known of the funds of an account that is not.
-  const isFunds = problem?.code === "VAULT_INSUFFICIENT_FUNDS";
-  if (problem !== undefined && (isKnown || !isFunds)) {
-    throw problem;
+  if (
+    stop?.error !== undefined &&
+    (isKnown || stop.code !== "VAULT_INSUFFICIENT_FUNDS")
+  ) {
+    throw stop.error;
   }
-  if (isKnown && connection.networkConfig.type === "http") {
-    await findFreeNonce(rpc, { address: from, kind: "remote" }, block.number);
+  if (isKnown && vault.connection.networkConfig.type === "http") {
+    const account = { address: from, kind: "remote" } as const;
+    await findFreeNonce(vault.rpc, account, block.number);
   }
   return undefined;
 }
 
-/**
- * @param journal Undefined if there is no file of a finished settlement.
- * @returns VAULT_REVERTED_BEFORE if the last settlement of the round was mined and reverted
- */
-export async function revertedBefore(
-  { networkName: network }: VaultHost,
-  journal: Journal | undefined,
-  round: VaultRound,
-): Promise<VaultError | undefined> {
-  const reverted = await journal?.findReverted(round);
-  if (reverted === undefined) {
-    return undefined;
-  }
-  const { hash, blockNumber: block } = reverted;
-  return vaultError("VAULT_REVERTED_BEFORE", { network, hash, block });
+async function tryAt(
+  vault: VaultHost,
+  from: string,
+  { at }: VaultAt,
+  round: VaultRound | undefined,
+): Promise<Trial> {
+  const next =
+    typeof at === "string"
+      ? await getNextBlock(vault.rpc)
+      : blockAfter(await getBlock(vault.rpc, at));
+  const route = await findRoute(vault, from, at, { round });
+  return await trySettlement(vault, route, next, {
+    limits: parseFeeLimits(vault),
+    tokens: namedTokens(vault),
+    mustSettle: true,
+    engine: "simulateV1",
+    at,
+  });
 }

@@ -1,46 +1,222 @@
+// What `settleAll` takes, tells and returns.
+
+import type { LocatedAddress } from "../client/addresses.js";
 import {
+  checkOptions,
+  option,
   parseCount,
   parseDuration,
   parseUint256,
-  checkOptions,
 } from "../client/inputs.js";
+import type { AccountLike, OptionsOf } from "../client/inputs.js";
 import { invalidArgument } from "../errors.js";
+import type { VaultError, VaultErrorCode } from "../errors.js";
 import { namedTokens } from "../guard/call.js";
 import type { VaultHost } from "../host.js";
-import type { Address } from "../protocol/index.js";
+import type { Address, Hex, VaultRound } from "../protocol/index.js";
 import type { FeeLimits } from "../sending/fees.js";
+import type { SendingEvent } from "../sending/follow.js";
 import type { ChainKind } from "../sending/journal.js";
-import type { RequestedReplacement } from "../sending/replace.js";
-import { settleAllOptions } from "./types.js";
-import type { SettleAllOptions, SettlementEvent } from "./types.js";
+import type {
+  ReplacementPreflight,
+  RequestedReplacement,
+} from "../sending/replace.js";
+import type { SigningKind } from "../sending/signer.js";
+import type {
+  ReadingValue,
+  Simulation,
+  TokenDescription,
+} from "../simulation/types.js";
 
-const DEFAULT_MS = {
-  http: { timeout: 300_000, pollingInterval: 1_000 },
-  "edr-simulated": { timeout: 10_000, pollingInterval: 50 },
-} as const;
+export type { ReplacementPreflight, SigningKind };
 
 /**
- * Three on a live chain: some replace one or two blocks every day. One on a chain that makes
- * blocks on demand, where no further block may come.
+ * Outcome of a settlement:
+ *
+ * - `settled`: the transaction was mined, and the intended round is settled.
+ * - `not-settled`: the transaction was mined without a revert, but did not settle the
+ *   intended round. This is final: the next settlement may begin.
+ * - `nothing-to-do`: this run settled nothing: the round is settled already or has not ended,
+ *   or an earlier run finished the settlement with success. With a `hash`, `reason` says
+ *   which: that, or the transaction came after somebody else had settled the round.
+ * - `refused`: nothing was sent, or the node did not accept the transaction.
+ * - `reverted`: the contract refused it, in the preflight (`hash` is null) or in a block.
+ * - `unconfirmed`: the transaction was sent, but not seen mined in time, or replaced by
+ *   another one, or its effect could not be read. `resume` takes it up again.
+ * - `cancelled`: the account's own cancellation used the nonce, so the settlement can
+ *   never be mined.
  */
-export function defaultConfirmations(
-  { settlementSettings: { confirmations, maxHeadAge } }: VaultHost,
-  chainKind: ChainKind,
-): number {
-  return (
-    confirmations ?? (chainKind === "live" && maxHeadAge !== false ? 3 : 1)
-  );
+export type SettlementStatus =
+  | "settled"
+  | "not-settled"
+  | "nothing-to-do"
+  | "refused"
+  | "reverted"
+  | "unconfirmed"
+  | "cancelled";
+
+/** Result of a settlement. Amounts are unscaled. Null if a value does not apply. */
+export interface Settlement {
+  readonly status: SettlementStatus;
+  /** Error code of `refused` and `reverted`. */
+  readonly code: VaultErrorCode | null;
+  /** Explains the status. Can contain the contract's text: escape it. */
+  readonly reason: string | null;
+  /** Set once a transaction may have been sent. */
+  readonly hash: Hex | null;
+  /** All that were sent, oldest first; `hash` is the one that counts. */
+  readonly hashes: readonly Hex[];
+  /** Address of the guard that the settlement goes through. */
+  readonly guard: Address | null;
+  readonly blockNumber: number | null;
+  readonly gasUsed: bigint | null;
+  /**
+   * Wei that the transaction cost, with the fee for its data on chains of the OP stack; null
+   * if the node does not show it.
+   */
+  readonly cost: bigint | null;
+  /** The round before anything was sent. */
+  readonly before: VaultRound | null;
+  /**
+   * Round at the transaction's block; the next round if the settlement opened it. If the
+   * node lacks that state: the round at the newest block, if it is the same round.
+   */
+  readonly after: VaultRound | null;
+  /** The simulation before it was sent. Null with `resume`, or if no engine can simulate on the node. */
+  readonly preview: Simulation | null;
+  /**
+   * Previewed changes that did not come, and token transfers that are not as previewed; a
+   * receipt does not record native transfers. Null if nothing was mined or the differences
+   * are not known; empty only if both were compared.
+   */
+  readonly differences: readonly PreviewDifference[] | null;
 }
 
-/** Options of a new settlement, which `resume` does not take. */
-const excludedByResume = [
-  "from",
-  "confirm",
-  "assertOnly",
-  "resumeFirst",
-  "tokens",
-  "retryReverted",
-] as const;
+/** Value that differs from the preview. */
+export interface PreviewDifference {
+  /** Example: `round`, `pools.public`; `transfers` for token transfers. */
+  readonly reading: string;
+  /** Name of the field; for a transfer, its token and the two accounts. */
+  readonly field: string;
+  readonly previewed: ReadingValue;
+  readonly happened: ReadingValue;
+}
+
+/** Settlement to confirm. `balance` and costs are in wei. */
+export interface SettlementPreflight {
+  readonly chainId: number;
+  /** Timestamp that the next block would have, Unix seconds. */
+  readonly chainTime: number;
+  readonly round: VaultRound;
+  readonly contract: LocatedAddress;
+  /** Address of the guard that the settlement goes through. */
+  readonly guard: Address | null;
+  /** Account that settles, with its checksum. */
+  readonly from: Address;
+  readonly signing: SigningKind;
+  readonly balance: bigint;
+  /** Gas limit; null if it reverts, as are the costs. */
+  readonly gas: bigint | null;
+  /** Cost of that gas at the current price. */
+  readonly cost: bigint | null;
+  /** Highest possible cost of that gas. */
+  readonly maxCost: bigint | null;
+  readonly outcome: "succeeds" | "reverts";
+  /** Null if it succeeds. Can contain the contract's text: escape it. */
+  readonly reason: string | null;
+  /** Null if no engine can simulate on the node. */
+  readonly preview: Simulation | null;
+  /** By address. Text of the token contracts: escape it, and do not rely on it. */
+  readonly tokens: ReadonlyMap<string, TokenDescription>;
+}
+
+export type SettlementEvent =
+  | { readonly type: "preflight"; readonly preflight: SettlementPreflight }
+  | SendingEvent;
+
+export const settleAllOptions = {
+  /**
+   * Account that settles: an address or a signer. Default: the network's `from`,
+   * else its first account.
+   */
+  from: option<AccountLike>(),
+  /**
+   * Confirmations to wait for, the transaction's own block included. Default:
+   * `vault.confirmations` of the network, else 3; 1 on a development node, in process, and
+   * if `maxHeadAge` is false. On a live chain, choose it by the depth of its re-orgs.
+   */
+  confirmations: option<number>(),
+  /** Milliseconds from sending to `unconfirmed`. Default: 300,000; in process 10,000. */
+  timeout: option<number>(),
+  /** Milliseconds between two checks. Default: 1,000; in process 50. */
+  pollingInterval: option<number>(),
+  /**
+   * Settles only a round that has ended by the time of the newest block; where blocks are
+   * made on demand, by that of the next one. Default: false.
+   */
+  ifExpired: option<boolean>(),
+  /**
+   * Sends also if the simulation shows that the round is not settled by it, for contracts
+   * that settle in several transactions. Default: false.
+   */
+  partial: option<boolean>(),
+  /**
+   * Without `confirm`: settles also if the last settlement of the same round was mined and
+   * reverted, which is `refused` else. Default: false.
+   */
+  retryReverted: option<boolean>(),
+  /**
+   * ERC-20 tokens that a guard forwards from the vault to the account that settles. Default:
+   * `vault.tokens` of the network.
+   */
+  tokens: option<readonly string[]>(),
+  /**
+   * Highest price in wei per gas that the settlement may offer; above it the settlement is
+   * `refused`. It may only lower `maxFeePerGasLimit`, which is the default.
+   */
+  maxFeePerGas: option<bigint>(),
+  /** Sends nothing: `refused` if there is a round to settle. Default: false. */
+  assertOnly: option<boolean>(),
+  /**
+   * Finishes the settlement in the journal, and starts no other. Excludes `from`,
+   * `confirm`, `assertOnly`, `resumeFirst`, `retryReverted` and `tokens`. Default: false.
+   */
+  resume: option<boolean>(),
+  /** Finishes an interrupted settlement, if there is one, in place of a new one. Default: false. */
+  resumeFirst: option<boolean>(),
+  /**
+   * With `resume: true`: replaces the transaction by the same call, with the same nonce
+   * and a higher fee. Needs the key of its account. Default: false.
+   */
+  bump: option<boolean>(),
+  /**
+   * With `resume: true`: uses the nonce by a transfer of 0 to the account itself, so that
+   * the settlement can never be mined. Needs the key of its account. Default: false.
+   */
+  cancel: option<boolean>(),
+  /**
+   * Called after the preflight. Only true continues; a string or a VaultError becomes the
+   * settlement's `reason`. Default: no confirmation, and a settlement that needs one is
+   * `refused`.
+   */
+  confirm:
+    option<
+      (preflight: SettlementPreflight) => Promise<true | string | VaultError>
+    >(),
+  /**
+   * With `resume` and `bump`: called before a higher fee is signed. Only true continues; a
+   * string or a VaultError becomes part of the `reason`, and the settlement stays open.
+   * Default: nobody is asked, and on a live chain the fee needs a limit.
+   */
+  confirmReplacement:
+    option<
+      (replacement: ReplacementPreflight) => Promise<true | string | VaultError>
+    >(),
+  /** If it throws or rejects, the process warns, and the settlement goes on. */
+  onEvent: option<(event: SettlementEvent) => unknown>(),
+};
+
+export interface SettleAllOptions extends OptionsOf<typeof settleAllOptions> {}
 
 /** Options of `settleAll`, checked, with their defaults. */
 export interface ParsedOptions extends Omit<SettleAllOptions, "tokens"> {
@@ -55,34 +231,50 @@ export interface ParsedOptions extends Omit<SettleAllOptions, "tokens"> {
   readonly emit: (event: SettlementEvent) => void;
 }
 
+const DEFAULT_MS = {
+  http: { timeout: 300_000, pollingInterval: 1_000 },
+  "edr-simulated": { timeout: 10_000, pollingInterval: 50 },
+} as const;
+
+type Name = keyof SettleAllOptions;
+
+/** Each option, and what it needs. */
+const needed: ReadonlyArray<readonly [Name, Name]> = [
+  ["bump", "resume"],
+  ["cancel", "resume"],
+  ["confirmReplacement", "bump"],
+];
+
+/** Each option, and what excludes it. */
+const excluded: ReadonlyArray<readonly [Name, Name]> = [
+  ["from", "resume"],
+  ["confirm", "resume"],
+  ["assertOnly", "resume"],
+  ["resumeFirst", "resume"],
+  ["tokens", "resume"],
+  ["retryReverted", "resume"],
+  ["bump", "cancel"],
+];
+
 /** @throws VaultError VAULT_INVALID_ARGUMENT */
 export function parseOptions(
   vault: VaultHost,
   options: SettleAllOptions,
 ): ParsedOptions {
   checkOptions("settleAll()", options, settleAllOptions);
-  const { resume, bump, cancel, timeout, pollingInterval, onEvent } = options;
-  const isGiven = (name: keyof SettleAllOptions): boolean =>
-    (options[name] ?? false) !== false;
-  const requireOther = (
-    name: keyof SettleAllOptions,
-    other: "bump" | "resume",
-  ): void => {
-    if (isGiven(name) && options[other] !== true) {
+  const isGiven = (name: Name): boolean => (options[name] ?? false) !== false;
+  for (const [name, other] of needed) {
+    if (isGiven(name) && !isGiven(other)) {
       const problem = `it needs ${other}: true`;
       throw invalidArgument(name, problem, `Add ${other}: true.`);
     }
-  };
-  requireOther("bump", "resume");
-  requireOther("cancel", "resume");
-  requireOther("confirmReplacement", "bump");
-  const excluded = excludedByResume.find(isGiven);
-  if (resume === true && excluded !== undefined) {
-    throw invalidArgument(excluded, "resuming does not take it", "Omit it.");
   }
-  if (bump === true && cancel === true) {
-    throw invalidArgument("bump", "it excludes cancel", "Pass one of them.");
+  for (const [name, other] of excluded) {
+    if (isGiven(name) && isGiven(other)) {
+      throw invalidArgument(name, `${other} excludes it`, "Omit one of them.");
+    }
   }
+  const { bump, cancel, timeout, pollingInterval, onEvent } = options;
   const defaults = DEFAULT_MS[vault.connection.networkConfig.type];
   return {
     ...options,
@@ -143,4 +335,17 @@ export function parseFeeLimits(
     maxFeePerGas: isLower ? asked : configured,
     maxPriorityFeePerGas: limitOf("maxPriorityFeePerGasLimit"),
   };
+}
+
+/**
+ * Three on a live chain: some replace one or two blocks every day. One on a chain that makes
+ * blocks on demand, where no further block may come.
+ */
+export function defaultConfirmations(
+  { settlementSettings: { confirmations, maxHeadAge } }: VaultHost,
+  chainKind: ChainKind,
+): number {
+  return (
+    confirmations ?? (chainKind === "live" && maxHeadAge !== false ? 3 : 1)
+  );
 }

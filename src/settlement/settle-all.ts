@@ -8,34 +8,32 @@ import { findRoute, settlementCall } from "../guard/call.js";
 import type { VaultHost } from "../host.js";
 import type { Address, Hex, VaultRound } from "../protocol/index.js";
 import { describeRound } from "../protocol/round.js";
-import type { BlockInfo } from "../rpc/blocks.js";
 import { noRetries } from "../rpc/rpc-client.js";
 import { Following, TimeLimit } from "../sending/follow.js";
 import type { Job } from "../sending/follow.js";
 import { Journal } from "../sending/journal.js";
 import type { JournalEntry } from "../sending/journal.js";
 import { refusedBy } from "../sending/outcome.js";
+import type { Stopped } from "../sending/outcome.js";
 import { requireReplaceable, signReplacement } from "../sending/replace.js";
 import { findFreeNonce, inTurn, resolveSigner } from "../sending/signer.js";
 import type { Signer } from "../sending/signer.js";
 import { describeProblem, newestOf, sign } from "../sending/transaction.js";
 import type { Simulation } from "../simulation/types.js";
 import {
+  findObstacle,
   readCurrentRound,
   readRoundAt,
-  requireSomethingToDo,
   roundChecker,
 } from "./current-round.js";
-import type { CurrentRound } from "./current-round.js";
-import { describeEnd, stillOpen } from "./effect.js";
+import type { RoundAtBlock } from "./current-round.js";
+import { describeEnd, stillOpen, toSettlement } from "./effect.js";
+import type { SettlementResult } from "./effect.js";
 import { revertedBefore } from "./next-run.js";
 import { defaultConfirmations, parseOptions } from "./options.js";
-import type { ParsedOptions } from "./options.js";
-import { agree, propose } from "./propose.js";
-import type { Agreement } from "./propose.js";
-import { Stop, toSettlement } from "./settlement-result.js";
-import type { SettlementResult } from "./settlement-result.js";
-import type { SettleAllOptions, Settlement } from "./types.js";
+import type { ParsedOptions, SettleAllOptions, Settlement } from "./options.js";
+import { agree, propose } from "./prepare.js";
+import type { Agreement } from "./prepare.js";
 
 /** As in Hardhat Ignition. */
 const DEFAULT_FEE_BUMPS = 4;
@@ -66,13 +64,13 @@ async function settle(
   options: ParsedOptions,
 ): Promise<SettlementResult> {
   const { rpc, connection } = vault;
-  return await untilStopped(vault, async (progress) => {
+  return await untilStopped(vault, async (known) => {
     const { from } = options;
     const signer = await resolveSigner(rpc, connection.networkConfig, from);
     return await inTurn(
       rpc,
       signer.address,
-      async () => await settleAs(signer, vault, progress, options),
+      async () => await settleAs(signer, vault, known, options),
     );
   });
 }
@@ -81,12 +79,13 @@ async function settle(
 async function settleAs(
   signer: Signer,
   vault: VaultHost,
-  progress: Progress,
+  known: Known,
   options: ParsedOptions,
-): Promise<SettlementResult> {
+): Promise<SettlementResult | Stopped> {
   const current = await readCurrentRound(vault);
-  const { chainId, contract, block, round } = current;
-  Object.assign(progress, { chainId, block, round });
+  const { chainId, contract, round } = current;
+  known.at = current;
+  known.round = round;
   const journal = await Journal.of(vault, chainId, contract.address);
   await journal.refuseUnfinished();
   const route = await findRoute(vault, signer.address, "latest", {
@@ -95,26 +94,33 @@ async function settleAs(
     mustSettle: options.partial !== true,
     tokens: options.tokens ?? [],
   });
-  progress.guard = route.guard?.address;
+  known.guard = route.guard?.address;
   // Only now, so that a wrong key or guard fails every run of a keeper.
-  await requireSomethingToDo(vault, current, options);
-  await heedRevert(vault, journal, current, options);
+  const { ifExpired } = options;
+  const obstacle = await findObstacle(vault, current, { ifExpired });
+  if (obstacle !== undefined) {
+    return obstacle;
+  }
+  await heedRevert(vault, journal, round, options);
   const proposal = await propose(vault, { signer, route, current }, options);
-  progress.preview = proposal.preflight.preview;
+  known.preview = proposal.preflight.preview;
   const agreed = await agree(vault, proposal, options);
-  progress.preview = agreed.preflight.preview;
+  if ("kind" in agreed) {
+    return agreed;
+  }
+  const { preview } = agreed.preflight;
+  known.preview = preview;
   await journal.requireSameChainKind(vault);
   // Another process may have begun one before the user confirmed.
   await journal.refuseUnfinished();
   const entry = await signEntry(vault, agreed, options);
   await journal.begin(entry);
-  return await followToEnd(vault, journal, entry, options, progress.preview);
+  return await followToEnd(vault, journal, entry, options, preview);
 }
 
 /** What a run knows by now, for the result of the step that ends it. */
-interface Progress {
-  chainId?: number;
-  block?: BlockInfo;
+interface Known {
+  at?: Pick<RoundAtBlock, "block" | "chainId">;
   round?: VaultRound;
   guard?: Address | undefined;
   preview?: Simulation | null;
@@ -125,49 +131,52 @@ interface Progress {
 }
 
 /**
- * Takes the steps of a settlement until one of them ends it, by a {@link Stop} or by an error
- * with `refuses` in errors.ts.
+ * Takes the steps of a settlement until one of them ends it, or throws an error with `refuses`
+ * in errors.ts.
  */
 async function untilStopped(
   vault: VaultHost,
-  steps: (progress: Progress) => Promise<SettlementResult>,
+  steps: (known: Known) => Promise<SettlementResult | Stopped>,
 ): Promise<SettlementResult> {
-  const progress: Progress = {};
-  try {
-    const result = await steps(progress);
-    return { ...result, block: result.block ?? progress.block };
-  } catch (error) {
-    if (!(error instanceof Stop) && !refusesSettlement(error)) {
-      throw error;
+  const known: Known = {};
+  const ended = await steps(known).catch((error: unknown) => {
+    if (refusesSettlement(error)) {
+      return refusedBy(error);
     }
-    const why = error instanceof Stop ? error.why : refusedBy(error);
-    // VAULT_SETTLEMENT_UNFINISHED names the transaction of another run.
-    const { transaction } = why.error?.details ?? {};
-    const hash = isHexString(transaction, 32) ? transaction : progress.hash;
-    const { isOpen = false } = progress;
-    const reason = isOpen ? stillOpen(why.reason) : why.reason;
-    return {
-      settlement: toSettlement({ ...why, reason, hash }, progress),
-      isFinal: !isOpen,
-      chainId: progress.chainId ?? (await vault.chainId()),
-      block: progress.block,
-      refusal: why.error,
-    };
+    throw error;
+  });
+  const { at, isOpen = false } = known;
+  if (!("kind" in ended)) {
+    return { ...ended, block: ended.block ?? at?.block };
   }
+  // VAULT_SETTLEMENT_UNFINISHED names the transaction of another run.
+  const { transaction } = ended.error?.details ?? {};
+  const hash = isHexString(transaction, 32) ? transaction : known.hash;
+  const reason = isOpen ? stillOpen(ended.reason) : ended.reason;
+  return {
+    settlement: toSettlement({ ...ended, reason, hash }, known),
+    isFinal: !isOpen,
+    chainId: at?.chainId ?? (await vault.chainId()),
+    block: at?.block,
+    refusal: ended.error,
+  };
 }
 
 /** Refuses if there is a round to settle; needs no account, and sends nothing. */
 async function requireSettled(
   vault: VaultHost,
-  options: ParsedOptions,
+  { ifExpired }: ParsedOptions,
 ): Promise<SettlementResult> {
-  return await untilStopped(vault, async (progress) => {
+  return await untilStopped(vault, async (known) => {
     const current = await readCurrentRound(vault);
-    const { chainId, block, round } = current;
-    Object.assign(progress, { chainId, block, round });
-    await requireSomethingToDo(vault, current, options);
+    const { round } = current;
+    known.at = current;
+    known.round = round;
     const details = { round: describeRound(round) };
-    throw vaultError("VAULT_SETTLEMENT_NEEDED", details);
+    return (
+      (await findObstacle(vault, current, { ifExpired })) ??
+      refusedBy(vaultError("VAULT_SETTLEMENT_NEEDED", details))
+    );
   });
 }
 
@@ -178,7 +187,7 @@ async function requireSettled(
 async function heedRevert(
   vault: VaultHost,
   journal: Journal,
-  { round }: CurrentRound,
+  round: VaultRound,
   { confirm, retryReverted, emit }: ParsedOptions,
 ): Promise<void> {
   const error = await revertedBefore(vault, journal, round);
@@ -222,29 +231,26 @@ async function resume(
   vault: VaultHost,
   options: ParsedOptions,
 ): Promise<SettlementResult> {
-  return await untilStopped(vault, async (progress) => {
-    const { chainId, contract, block } = await readRoundAt(vault, "latest");
-    Object.assign(progress, { chainId, block });
+  return await untilStopped(vault, async (known) => {
+    const at = await readRoundAt(vault, "latest");
+    const { chainId, contract, block } = at;
+    known.at = at;
     const journal = await Journal.of(vault, chainId, contract.address);
     const unfinished = await journal.read();
     if (unfinished === undefined) {
-      const last = await journal.readFinished();
-      if (last === undefined) {
-        throw vaultError("VAULT_NOTHING_TO_RESUME", {
-          vault: contract.address,
-          network: vault.networkName,
-          file: journal.isKept
-            ? journal.file
-            : "in process there is no journal",
-        });
-      }
-      const settlement = describeFinished(last);
+      const settlement = await describeFinished(
+        vault,
+        journal,
+        contract.address,
+      );
       return { settlement, isFinal: true, chainId, block };
     }
     const entry = { ...unfinished, resumed: true } as const;
     const newest = newestOf(entry);
-    const { round, guard } = entry;
-    Object.assign(progress, { round, guard, hash: newest.hash, isOpen: true });
+    known.round = entry.round;
+    known.guard = entry.guard;
+    known.hash = newest.hash;
+    known.isOpen = true;
     if (options.replacement !== undefined) {
       await requireReplaceable(vault, newest);
     }
@@ -262,33 +268,43 @@ async function resume(
   });
 }
 
+const failures = ["not-settled", "refused", "reverted", "unconfirmed"] as const;
+
 /**
- * Describes a settlement that an earlier run finished. What was no success keeps its status;
+ * Describes the settlement that an earlier run finished. What was no success keeps its status;
  * after a success there is nothing to do.
+ *
+ * @throws VaultError VAULT_NOTHING_TO_RESUME
  */
-function describeFinished(last: JournalEntry): Settlement {
-  const { round, guard, mined } = last;
-  const { status: ended, code = "", reason } = mined ?? last.unmined ?? {};
-  const failure = failures.find((status) => status === ended);
-  const problem = isErrorCode(code) ? code : null;
-  const end =
-    mined === undefined
-      ? (ended ?? "without a transaction that was mined")
-      : `${mined.status} in block ${mined.blockNumber}`;
-  const finished = `An earlier run finished the settlement of ${describeRound(round)}: ${end}.`;
+async function describeFinished(
+  { networkName: network }: VaultHost,
+  journal: Journal,
+  vault: Address,
+): Promise<Settlement> {
+  const last = await journal.readFinished();
+  if (last === undefined) {
+    const file = journal.isKept
+      ? journal.file
+      : "in process there is no journal";
+    throw vaultError("VAULT_NOTHING_TO_RESUME", { vault, network, file });
+  }
+  const { round, mined } = last;
+  const { status, code, reason } = mined ?? last.unmined ?? {};
+  const where = mined === undefined ? "" : ` in block ${mined.blockNumber}`;
+  const finished = `An earlier run finished the settlement of ${describeRound(round)}: ${status ?? "nothing was mined"}${where}.`;
+  const problem = code !== undefined && isErrorCode(code) ? code : null;
+  const success = problem === null ? "nothing-to-do" : "settled";
   return toSettlement(
     {
       hash: mined?.hash ?? newestOf(last).hash,
       blockNumber: mined?.blockNumber,
-      status: failure ?? (problem === null ? "nothing-to-do" : "settled"),
+      status: failures.find((failure) => failure === status) ?? success,
       code: problem,
       reason: reason === undefined ? finished : `${finished} ${reason}`,
     },
-    { round, guard },
+    last,
   );
 }
-
-const failures = ["not-settled", "refused", "reverted", "unconfirmed"] as const;
 
 /**
  * Sends the transaction of the journal, or looks for it after a resume; follows it until the

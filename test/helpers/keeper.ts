@@ -7,14 +7,14 @@ import { expect } from "chai";
 import type { Address } from "../../src/protocol/index.js";
 import { toJsonValue } from "../../src/json.js";
 import type { JournalEntry } from "../../src/sending/journal.js";
-import type { SettlementResult } from "../../src/settlement/settlement-result.js";
+import type { SettlementResult } from "../../src/settlement/effect.js";
 import type { SentTransaction } from "../../src/sending/transaction.js";
 import { settleAll } from "../../src/settlement/settle-all.js";
 import type {
   SettleAllOptions,
   Settlement,
   SettlementEvent,
-} from "../../src/settlement/types.js";
+} from "../../src/settlement/options.js";
 import { BareHost } from "./bare-host.js";
 import { endDeadlines } from "./deadlines.js";
 import { fieldsOf } from "./fields.js";

@@ -4,7 +4,7 @@ import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import { asRecord } from "../../src/json.js";
 import { deployMocks } from "../../src/mocks/index.js";
 import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
-import type { Settlement } from "../../src/settlement/types.js";
+import type { Settlement } from "../../src/settlement/options.js";
 import { startAnvil } from "./anvil.js";
 import type { ServerProcess } from "./child-process.js";
 import { fetchProvider } from "./fetch-provider.js";

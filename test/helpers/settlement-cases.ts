@@ -7,7 +7,7 @@ import type {
   Settlement,
   SettlementPreflight,
   SettlementStatus,
-} from "../../src/settlement/types.js";
+} from "../../src/settlement/options.js";
 
 /** A vault with an open round on any node, its default account, and all others. */
 export interface AnyKeeper {

@@ -9,7 +9,7 @@ import pLimit from "p-limit";
 
 import { VaultError } from "../../src/errors.js";
 import { asRecord, toJsonValue } from "../../src/json.js";
-import type { Settlement } from "../../src/settlement/types.js";
+import type { Settlement } from "../../src/settlement/options.js";
 import type { Simulation } from "../../src/simulation/types.js";
 import { fetchProvider } from "../helpers/fetch-provider.js";
 import type { NodeAnswerCase } from "../helpers/node-answer.js";

@@ -7,7 +7,7 @@ import { Following, TimeLimit } from "../../src/sending/follow.js";
 import type { Job, Replacing } from "../../src/sending/follow.js";
 import type { Outcome } from "../../src/sending/outcome.js";
 import type { SentTransaction } from "../../src/sending/transaction.js";
-import type { SettlementEvent } from "../../src/settlement/types.js";
+import type { SettlementEvent } from "../../src/settlement/options.js";
 import { endDeadlines, speedUpTime } from "../helpers/deadlines.js";
 import { sent as settlement } from "../helpers/keeper.js";
 import { HASH, OTHER_HASH } from "../helpers/names.js";

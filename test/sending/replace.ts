@@ -6,7 +6,7 @@ import type { FeeLimits } from "../../src/sending/fees.js";
 import { raiseFees, signReplacement } from "../../src/sending/replace.js";
 import type { SignedReplacement } from "../../src/sending/replace.js";
 import type { SentTransaction } from "../../src/sending/transaction.js";
-import type { SettleAllOptions } from "../../src/settlement/types.js";
+import type { SettleAllOptions } from "../../src/settlement/options.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { codedError } from "../helpers/foreign-errors.js";
 import { itSettles, remote, sent, useKeeper } from "../helpers/keeper.js";

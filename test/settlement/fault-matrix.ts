@@ -7,7 +7,7 @@ import { VaultError } from "../../src/client/index.js";
 import type {
   SettleAllOptions,
   Settlement,
-} from "../../src/settlement/types.js";
+} from "../../src/settlement/options.js";
 import {
   STATE_OVERRIDES,
   faultKinds,

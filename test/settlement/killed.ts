@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 
 import { expect } from "chai";
 
-import type { Settlement } from "../../src/settlement/types.js";
+import type { Settlement } from "../../src/settlement/options.js";
 import { startHardhat } from "../helpers/cli.js";
 import { isFull } from "../helpers/sample.js";
 import {

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 
-import type { SettleAllOptions } from "../../src/settlement/types.js";
+import type { SettleAllOptions } from "../../src/settlement/options.js";
 import { laggingPair } from "../helpers/lagging-pair.js";
 import { isFull, randomNumbers } from "../helpers/sample.js";
 import { startRpcServer } from "../helpers/rpc-server.js";

@@ -6,7 +6,7 @@ import type {
   Settlement,
   SettlementEvent,
   SettlementPreflight,
-} from "../../src/settlement/types.js";
+} from "../../src/settlement/options.js";
 import type { SettleAllOptions } from "../../src/types.js";
 import { settleTask } from "../../tasks/definitions.js";
 import { parseOptions } from "../../tasks/parse-options.js";

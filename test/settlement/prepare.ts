@@ -2,19 +2,12 @@ import { expect } from "chai";
 import { Transaction, toQuantity } from "ethers";
 
 import { VaultError, vaultError } from "../../src/errors.js";
-import type { Address } from "../../src/protocol/index.js";
-import { lossInGuard } from "../../src/settlement/propose.js";
-import type { SettlementResult } from "../../src/settlement/settlement-result.js";
-import type {
-  SettleAllOptions,
-  SettlementPreflight,
-  Simulation,
-} from "../../src/types.js";
+import type { SettlementResult } from "../../src/settlement/effect.js";
+import type { SettleAllOptions, SettlementPreflight } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { useWallClock } from "../helpers/deadlines.js";
 import { fieldsOf, listOf } from "../helpers/fields.js";
 import {
-  GUARD,
   SENDS,
   itSettles,
   remote,
@@ -23,56 +16,16 @@ import {
 } from "../helpers/keeper.js";
 import type { Keeper } from "../helpers/keeper.js";
 import {
-  FACTORY as TOKEN,
-  OPEN_ROUND,
   SETTLER,
   VAULT,
   nextRound,
   settledRound,
 } from "../helpers/scripted-contracts.js";
-import { ScriptedNode } from "../helpers/scripted-node.js";
 import { NOT_YET } from "../helpers/settlement-cases.js";
 
 const yes: SettleAllOptions = {
   confirm: async () => await Promise.resolve(true),
 };
-
-describe("what a settlement may leave in its guard", () => {
-  const host = new ScriptedNode().host();
-  const guard = {
-    address: GUARD,
-    factory: VAULT,
-    round: OPEN_ROUND,
-    mustHaveEnded: false,
-    mustSettle: true,
-    tokens: [],
-  };
-  const route = { from: VAULT, vault: VAULT };
-  const simulated = (
-    status: Simulation["status"],
-    ...kept: readonly Address[]
-  ) => ({ simulation: { status, reason: null }, kept });
-
-  for (const [title, found, unnamed, named] of [
-    ["no engine can simulate", undefined, "VAULT_TOKENS_NOT_KNOWN", undefined],
-    ["it reverts", simulated("reverted"), "VAULT_TOKENS_NOT_KNOWN", undefined],
-    ["nothing stays", simulated("settled"), undefined, undefined],
-    ["it is settled already", simulated("nothing-to-do"), undefined, undefined],
-    [
-      "a token stays",
-      simulated("settled", TOKEN),
-      "VAULT_GUARD_KEEPS_TOKENS",
-      "VAULT_GUARD_KEEPS_TOKENS",
-    ],
-  ] as const) {
-    it(`is ${unnamed}, and ${named} for named tokens, if ${title}`, () => {
-      const codeOf = (areNamed: boolean) =>
-        lossInGuard(host, { ...route, guard }, found, areNamed)?.code;
-      expect([codeOf(false), codeOf(true)]).to.eql([unnamed, named]);
-      expect(lossInGuard(host, route, found, false)).to.equal(undefined);
-    });
-  }
-});
 
 // The settlement of the scripted node uses 60,000 gas, at a base fee of 7 and
 // a priority fee of 1. Its account has 10^18 wei.
@@ -234,7 +187,7 @@ describe("the proposal of settleAll", () => {
       options: yes,
       is: "refused VAULT_FEE_ABOVE_LIMIT",
       says: ["8 wei", "7 wei", "networks.scripted.vault.maxFeePerGasLimit"],
-      events: "",
+      events: "preflight",
     },
     {
       title:
@@ -274,31 +227,6 @@ describe("the proposal of settleAll", () => {
         });
       },
     },
-    ...(
-      [
-        ["warns of a fee for the data on a chain of the OP stack", "0x60", 1],
-        ["settles if it is not known whether the chain is one", undefined, 0],
-      ] as const
-    ).map(([title, code, count]) => ({
-      title,
-      given: ({ chain }: Keeper) => {
-        chain.on("eth_getCode", async ([address], answer) => {
-          if (!String(address).startsWith("0x4200")) {
-            return await answer();
-          }
-          if (code === undefined) {
-            throw new Error("not now");
-          }
-          return code;
-        });
-      },
-      options: yes,
-      is: "settled" as const,
-      then: ({ troubles }: Keeper) => {
-        const isWarned = troubles.includes("fee for the transaction's data");
-        expect(isWarned).to.equal(count === 1);
-      },
-    })),
   ]);
 
   /** Without `eth_simulateV1`, and with a fork that ends so. */
@@ -518,16 +446,16 @@ describe("settleAll, after a question that took long", () => {
 
   for (const [title, acts, is, previews] of [
     [
-      "asks once more if the settlement does not settle the round by then",
+      "refuses if the settlement does not settle the round by then",
       [unsettle],
-      { status: "not-settled", "preview.status": "not-settled" },
-      ["settled", "not-settled"],
+      { code: "VAULT_PREVIEW_CHANGED" },
+      ["settled"],
     ],
     [
-      "asks once more if the cost is above what was shown",
+      "refuses if the cost is above what was shown",
       [suggest("0x9")],
-      { status: "settled" },
-      ["settled", "settled"],
+      { code: "VAULT_PREVIEW_CHANGED" },
+      ["settled"],
     ],
     [
       "asks nothing about the next round, if that is current by then",
@@ -550,12 +478,6 @@ describe("settleAll, after a question that took long", () => {
       ],
       { status: "reverted" },
       ["settled"],
-    ],
-    [
-      "refuses if it is another settlement after the second question, too",
-      [unsettle, suggest("0xffff")],
-      { code: "VAULT_PREVIEW_CHANGED" },
-      ["settled", "not-settled"],
     ],
   ] as const) {
     it(title, async () => {
@@ -624,7 +546,7 @@ describe("settleAll, after a question that took long", () => {
   itSettles(keeper, [
     {
       title:
-        "refuses without a question if it is another one 16 s later: VAULT_PREVIEW_CHANGED",
+        "refuses unattended if it does not settle the round 16 s later: VAULT_WOULD_NOT_SETTLE",
       given: ({ chain }) => {
         chain.on("eth_simulateV1", async (_, answer, before) => {
           const answered = await answer();
@@ -635,8 +557,7 @@ describe("settleAll, after a question that took long", () => {
           return answered;
         });
       },
-      is: "refused VAULT_PREVIEW_CHANGED",
-      says: ["its outcome is another one now"],
+      is: "refused VAULT_WOULD_NOT_SETTLE",
     },
   ]);
 });
