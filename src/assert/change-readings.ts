@@ -1,5 +1,5 @@
 import { isFailedReading } from "../client/read-at-block.js";
-import { checkValue } from "../mocks/values.js";
+import { checkValue } from "../mocks/state.js";
 import { asRecord } from "../json.js";
 import { placesOf, standaloneQueries } from "../protocol/index.js";
 import type { Field, StandaloneReadings } from "../protocol/index.js";

@@ -1,9 +1,7 @@
-import { ZeroAddress, isHexString } from "ethers";
+import { isHexString } from "ethers";
 
 import type { ReadOptions } from "../client/read-at-block.js";
 import type { VaultClient } from "../client/vault-client.js";
-import { isNotConfigured } from "../client/read-at-block.js";
-import { fallbackTo } from "../errors.js";
 import { isInProcess } from "../host.js";
 import { asRecord } from "../json.js";
 import type { Hex } from "../protocol/index.js";
@@ -14,7 +12,7 @@ import {
   waitForReceipt,
 } from "../rpc/transactions.js";
 import type { Receipt } from "../rpc/transactions.js";
-import { addressesOf, countScripts } from "../mocks/deployed-mocks.js";
+import { mockInfo } from "../mocks/mock-contracts.js";
 import { quoteForeignText } from "../redact.js";
 import { NoVerdict, describe, requireVault } from "./assertion.js";
 import { requireSameBranch } from "../rpc/blocks.js";
@@ -76,19 +74,13 @@ async function requireUnchangedMocks(
   if (!isInProcess(client)) {
     return;
   }
-  const addresses = await addressesOf(
-    client,
-    undefined,
-    fallbackTo(ZeroAddress, isNotConfigured),
-  );
-  const [before, after] = await Promise.all([
-    countScripts(client, addresses, block - 1),
-    countScripts(client, addresses, block),
-  ]);
-  if ([...after].some(([role, count]) => before.get(role) !== count)) {
-    throw new NoVerdict(
-      `the mocks were changed after transaction ${hash}, in its block ${block}, so its own changes cannot be separated: assert before you change the mocks, or mine a block in between`,
-    );
+  for (const address of Object.values(await client.addresses)) {
+    const before = await mockInfo(client, address, block - 1);
+    if ((await mockInfo(client, address, block)) !== before) {
+      throw new NoVerdict(
+        `the mocks were changed after transaction ${hash}, in its block ${block}, so its own changes cannot be separated: assert before you change the mocks, or mine a block in between`,
+      );
+    }
   }
 }
 

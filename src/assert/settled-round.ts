@@ -1,6 +1,6 @@
 import { formatUnits } from "ethers";
 
-import { checkValue } from "../mocks/values.js";
+import { checkValue } from "../mocks/state.js";
 import { keysOf, units } from "../protocol/index.js";
 import { describeOutcome, isSameRound } from "../protocol/round.js";
 import {

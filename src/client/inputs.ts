@@ -165,6 +165,19 @@ export function notOneOf(
   });
 }
 
+/** @throws VaultError VAULT_INVALID_ENUM */
+export function requireOneOf<Word extends string>(
+  words: readonly Word[],
+  value: unknown,
+  where: string,
+): Word {
+  const found = words.find((word) => word === value);
+  if (found === undefined) {
+    throw notOneOf(where, words, value);
+  }
+  return found;
+}
+
 /** @returns The tag, or the number as a hex quantity. */
 export function parseBlockTag(value: unknown, where = "blockTag"): string {
   const tag = tags.find((each) => each === value);
@@ -373,7 +386,7 @@ export function checkOptions(
 export function checkKeys(
   where: string,
   given: unknown,
-  noun: "argument" | "contract" | "option",
+  noun: "argument" | "contract" | "field" | "option",
   names: readonly string[],
 ): Readonly<Record<string, unknown>> {
   const known = `the ${noun}s are ${names.join(", ")}`;
@@ -387,7 +400,7 @@ export function checkKeys(
   if (other !== undefined) {
     throw invalidArgument(
       where,
-      `${describeInput(other)} is not ${noun === "contract" ? "a" : "an"} ${noun}; ${known}`,
+      `${describeInput(other)} is not ${noun === "contract" || noun === "field" ? "a" : "an"} ${noun}; ${known}`,
     );
   }
   return asRecord(given);

@@ -1,17 +1,37 @@
+import { readFile } from "node:fs/promises";
+
+import { deepMerge } from "@nomicfoundation/hardhat-utils/lang";
+
 import {
   checkOptions,
   option,
   parseUint256,
   requireFixedBlock,
 } from "../client/inputs.js";
-import type { OptionsOf, BlockTag } from "../client/inputs.js";
+import type { BlockTag, OptionsOf } from "../client/inputs.js";
 import { failedReading, isFailedReading } from "../client/read-at-block.js";
 import { takePinnedSnapshot } from "../client/snapshot.js";
 import type { VaultClient } from "../client/vault-client.js";
-import { asRecord, toJsonValue } from "../json.js";
+import { VaultError, invalidArgument, vaultError } from "../errors.js";
+import { requireRegularFile } from "../files/project-file.js";
+import { asRecord, listOf, toJsonValue } from "../json.js";
 import { get, set, standaloneQueries } from "../protocol/index.js";
-import type { CalMarginsParameters } from "../protocol/index.js";
+import type {
+  CalMarginsParameters,
+  ReadOperationName,
+} from "../protocol/index.js";
+import { quoteForeignText } from "../redact.js";
 import { requireSameBranch } from "../rpc/blocks.js";
+import { encodeRevertData } from "./failure.js";
+import type { ScriptedFailure, ScriptedReason } from "./failure.js";
+import { scenarios } from "./scenarios.js";
+import {
+  answerCheck,
+  checkChanges,
+  checkTerms,
+  parseOrderKey,
+} from "./state.js";
+import type { MockState } from "./types.js";
 
 const captureOptions = {
   /** Ids of the orders to record. Default: none. */
@@ -124,4 +144,114 @@ export async function capture(
     margins: recordedMargins.length,
     failed,
   };
+}
+
+/** @throws VaultError VAULT_INVALID_FIXTURE */
+export async function readFixture(file: string): Promise<MockState> {
+  try {
+    await requireRegularFile(file);
+    return await fixtureState(JSON.parse(await readFile(file, "utf8")));
+  } catch (error) {
+    const problem = describeProblem(error);
+    throw vaultError("VAULT_INVALID_FIXTURE", { file, problem }, error);
+  }
+}
+
+function describeProblem(error: unknown): string {
+  if (VaultError.isVaultError(error)) {
+    return quoteForeignText(error.shortMessage.replace(/\.$/u, ""));
+  }
+  const { code, message } = asRecord(error);
+  if (error instanceof SyntaxError) {
+    return "it is not JSON";
+  }
+  if (code === undefined) {
+    return String(message);
+  }
+  return code === "ENOENT" ? "there is no such file" : "it cannot be read";
+}
+
+/** Checks a fixture: the keys of overrides, and `{ error }` for a reading that failed. */
+async function fixtureState(json: unknown): Promise<MockState> {
+  const {
+    format,
+    version,
+    chainId: _id,
+    block: _block,
+    ...values
+  } = asRecord(json);
+  if (format !== "hardhat-vault/fixture" || version !== 1) {
+    throw invalidArgument(
+      "format",
+      "it is not hardhat-vault/fixture version 1",
+    );
+  }
+  const failures: ScriptedFailure[] = [];
+  /** Returns a whole answer; undefined for a failure, which the mock repeats. */
+  const check = (
+    operation: ReadOperationName,
+    args: readonly unknown[],
+    answer: unknown,
+    where: string,
+  ): unknown => {
+    const { error } = asRecord(answer);
+    if (error === undefined) {
+      return answerCheck(operation, true)(answer, where);
+    }
+    const reason = reasonOf(error, `${where}.error`);
+    // the arguments are those of the operation
+    failures.push({ operation, args, reason } as ScriptedFailure);
+    return undefined;
+  };
+  for (const { operation, args, path } of standaloneQueries) {
+    const answer = get(values, path);
+    set(values, path, check(operation, args, answer, path.join(".")));
+  }
+  const orders = Object.entries(asRecord(values["orders"])).flatMap(
+    ([key, recordedOrder]) => {
+      const args = [parseOrderKey(key)];
+      const order = check("getOrderInfo", args, recordedOrder, `orders.${key}`);
+      return order === undefined ? [] : [[key, order] as const];
+    },
+  );
+  const margins = listOf(values["margins"]).flatMap((each, index) => {
+    const where = `margins[${index}]`;
+    const { maxVolume, APY, endTime, ...result } = asRecord(each);
+    const terms = checkTerms({ maxVolume, APY, endTime }, where);
+    const amounts = check("calMargins", [terms], result, where);
+    return amounts === undefined ? [] : [{ ...terms, ...asRecord(amounts) }];
+  });
+  const changes = checkChanges({
+    ...values,
+    margins,
+    orders: Object.fromEntries(orders),
+    failures,
+  });
+  const empty = scenarios["empty-vault"](0n);
+  const state = deepMerge(
+    // An order that was not captured must not look empty.
+    { ...empty, unknownOrders: "revert" },
+    changes,
+  );
+  const { strikePrice, settledPrice, settledAmount, settled } = state.round;
+  return {
+    ...state,
+    // An unsettled round has no settlement to record, but may have a price.
+    settlement: {
+      ...state.settlement,
+      settledPrice: settledPrice === 0n ? strikePrice : settledPrice,
+      settledAmount: settled ? settledAmount : BigInt(orders.length),
+    },
+  };
+}
+
+/** @returns The reason of a failed reading. */
+function reasonOf(error: unknown, where: string): ScriptedReason {
+  const { code, revertData } = asRecord(error);
+  if (typeof revertData !== "string") {
+    return `recorded failure: ${String(code)}`;
+  }
+  const reason = { data: revertData };
+  encodeRevertData(reason, `${where}.revertData`);
+  return reason;
 }

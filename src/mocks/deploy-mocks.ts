@@ -1,27 +1,28 @@
 import { resolve } from "node:path";
 
+import { deepMerge } from "@nomicfoundation/hardhat-utils/lang";
+
 import { ZeroAddress } from "ethers";
 
-import { checkOptions, option } from "../client/inputs.js";
+import { checkOptions, option, requireOneOf } from "../client/inputs.js";
 import type { OptionsOf } from "../client/inputs.js";
 import { MOCKS_SOURCE, fixedAddresses } from "../client/addresses.js";
 import type { ContractAddresses } from "../client/addresses.js";
-import { isFailedReading, isNotConfigured } from "../client/read-at-block.js";
+import { isFailedReading } from "../client/read-at-block.js";
 import { VaultClient } from "../client/vault-client.js";
-import { fallbackTo, invalidArgument } from "../errors.js";
+import { invalidArgument } from "../errors.js";
+import { hasHost, isInProcess } from "../host.js";
 import {
+  byRole,
   contractRoleNames,
-  contractRoles,
   get,
   set,
   standaloneQueries,
 } from "../protocol/index.js";
-import type { ContractRole } from "../protocol/index.js";
+import type { ContractRole, Hex } from "../protocol/index.js";
 import type { Eip1193Provider } from "../rpc/rpc-client.js";
-import { readFixture } from "./fixture.js";
+import { readFixture } from "./capture.js";
 import { MockVaultHandle } from "./handle.js";
-import { addressesOf, requireMocks } from "./deployed-mocks.js";
-import { hasHost, isInProcess } from "../host.js";
 import {
   call,
   changeMocks,
@@ -30,16 +31,15 @@ import {
   placeCode,
   readClock,
   requireDevelopmentNode,
+  requireMocks,
+  sendScript,
+  sendToMocks,
 } from "./mock-contracts.js";
-import type { MockAddresses } from "./deployed-mocks.js";
-import { asRecord } from "../json.js";
-import { sendScript, sendToMocks } from "./mock-sender.js";
+import type { MockAddresses, ScriptCall } from "./mock-contracts.js";
 import { requireScenario, scenarios } from "./scenarios.js";
 import type { Scenario, ScenarioName } from "./scenarios.js";
-import { applyChanges, callsFor, checkChanges } from "./state.js";
-import type { StateChanges } from "./state.js";
-import type { MockOverrides, MockState } from "./types.js";
-import { requireOneOf } from "./values.js";
+import { callsFor, checkChanges } from "./state.js";
+import type { MockOverrides } from "./types.js";
 
 const mockAtOptions = {
   /** Changes to the scenario or the fixture. */
@@ -104,27 +104,29 @@ async function deployInOrder<VaultT extends VaultClient>(
   vault: VaultT,
   options: DeployMocksOptions,
 ): Promise<MockVaultHandle<VaultT>> {
-  const { fixture, at, allowLiveNetwork } = options;
-  const overrides = checkChanges(options.overrides ?? {});
+  const { scenario = DEFAULT_SCENARIO, fixture, at } = options;
+  const overrides = checkChanges(options.overrides);
   const createState = await chooseState(vault, options);
   if (at !== undefined) {
     await requireDevelopmentNode(vault);
-  } else if (allowLiveNetwork !== true) {
+  } else if (options.allowLiveNetwork !== true) {
     await requireDevelopmentNode(
       vault,
       "deploying mocks there costs money",
       "If you want to pay for it, pass `allowLiveNetwork` to deployMocks(), or run `npx hardhat vault deploy-mocks --yes`. Nothing was sent.",
     );
   }
-  const clock = await readClock(vault);
-  const state = await applyChanges(createState(clock), overrides);
-  const bound = await placeMocks(vault, at);
-  const addresses = await addressesOf(bound, MOCKS_SOURCE);
-  await load(vault, addresses, state, overrides);
+  const state = deepMerge(createState(await readClock(vault)), overrides);
+  const { settledPrice, settledAmount } = overrides.settlement ?? {};
+  const isOfScenario =
+    settledPrice === undefined && settledAmount === undefined;
+  const script = callsFor(state, isOfScenario);
+  const addresses = await placeMocks(vault, at);
+  await load(vault, addresses, script);
   if (hasHost(vault)) {
     vault.bind(fixedAddresses(addresses, MOCKS_SOURCE));
   }
-  const { scenario = DEFAULT_SCENARIO } = options;
+  const bound = vault.at(addresses, MOCKS_SOURCE);
   const name = fixture === undefined ? scenario : null;
   return new MockVaultHandle(bound, addresses, name);
 }
@@ -138,47 +140,6 @@ function vaultOf<VaultT extends VaultClient>(
   return (
     isVault ? vaultOrProvider : new VaultClient(vaultOrProvider, contracts)
   ) as VaultT;
-}
-
-/** Places the code in process or at given addresses; elsewhere deploys it. */
-async function placeMocks<VaultT extends VaultClient>(
-  vault: VaultT,
-  at: ContractAddresses | undefined,
-): Promise<VaultT> {
-  if (at === undefined && !isInProcess(vault)) {
-    const bytecodes = contractRoleNames.map((role) => ({
-      data: mockArtifacts[role].bytecode,
-    }));
-    const mined = await sendToMocks(vault, bytecodes);
-    const deployed = contractRoleNames.map((role, index): [string, string] => [
-      role,
-      String(mined[index]?.contractAddress),
-    ]);
-    return vault.at(Object.fromEntries(deployed), MOCKS_SOURCE);
-  }
-  const instance = hasHost(vault) ? vault.instanceName : undefined;
-  const bound = vault.at(at ?? inProcessAddresses(instance), MOCKS_SOURCE);
-  const addresses = await addressesOf(bound, "deployMocks({ at })");
-  await placeCode(vault, addresses, contractRoleNames);
-  return bound;
-}
-
-/** Loads a state; resets the mocks first, because they may hold an earlier one. */
-async function load(
-  vault: VaultClient,
-  addresses: MockAddresses,
-  state: MockState,
-  { settlement: { settledPrice, settledAmount } = {} }: StateChanges,
-  roles: readonly ContractRole[] = contractRoleNames,
-): Promise<void> {
-  const isOfScenario =
-    settledPrice === undefined && settledAmount === undefined;
-  const script = [
-    ...contractRoleNames.map((role) => call(role, "reset")),
-    call("vault", "setFactory", addresses.vaultFactory),
-    ...callsFor(state, isOfScenario),
-  ].filter(({ role }) => roles.includes(role));
-  await sendScript(vault, addresses, script);
 }
 
 async function chooseState(
@@ -197,6 +158,57 @@ async function chooseState(
   const root = hasHost(vault) ? vault.context.config.paths.root : "";
   const state = await readFixture(resolve(root, fixture));
   return () => state;
+}
+
+/** Places the code in process or at given addresses; elsewhere deploys it. */
+async function placeMocks(
+  vault: VaultClient,
+  at: ContractAddresses | undefined,
+): Promise<MockAddresses> {
+  if (at === undefined && !isInProcess(vault)) {
+    const bytecodes = contractRoleNames.map((role) => ({
+      data: mockArtifacts[role].bytecode,
+    }));
+    const mined = await sendToMocks(vault, bytecodes);
+    const deployed = contractRoleNames.map(
+      (role, index) => [role, String(mined[index]?.contractAddress)] as const,
+    );
+    return await addressesOf(vault.at(Object.fromEntries(deployed)));
+  }
+  const instance = hasHost(vault) ? vault.instanceName : undefined;
+  const bound = vault.at(at ?? inProcessAddresses(instance));
+  const addresses = await addressesOf(bound, "deployMocks({ at })");
+  await placeCode(vault, addresses);
+  return addresses;
+}
+
+/** @param operation What needs the addresses, for errors. */
+async function addressesOf(
+  vault: VaultClient,
+  operation = MOCKS_SOURCE,
+): Promise<MockAddresses> {
+  const located = contractRoleNames.map(
+    async (role) =>
+      [role, (await vault.addressOf(role, operation)).address] as const,
+  );
+  // every role has an entry
+  return Object.fromEntries(await Promise.all(located)) as MockAddresses;
+}
+
+/** Loads a state; resets the mocks first, because they may hold an earlier one. */
+async function load(
+  vault: VaultClient,
+  addresses: MockAddresses,
+  script: readonly ScriptCall[],
+  roles: readonly ContractRole[] = contractRoleNames,
+): Promise<void> {
+  const whole = [
+    ...contractRoleNames.map((role) => call(role, "reset")),
+    call("vault", "setFactory", addresses.vaultFactory),
+    ...script,
+  ];
+  const own = whole.filter(({ role }) => roles.includes(role));
+  await sendScript(vault, addresses, own);
 }
 
 /**
@@ -220,29 +232,16 @@ export async function connectMocks(
   contracts: Readonly<Record<ContractRole, string>>,
 ): Promise<MockVaultHandle>;
 export async function connectMocks<VaultT extends VaultClient>(
-  vault: VaultT | { connect(): Promise<VaultT> },
+  vault: VaultT,
 ): Promise<MockVaultHandle<VaultT>>;
 export async function connectMocks<VaultT extends VaultClient>(
-  vaultOrProvider: VaultT | { connect(): Promise<VaultT> } | Eip1193Provider,
+  vaultOrProvider: VaultT | Eip1193Provider,
   contracts?: ContractAddresses,
 ): Promise<MockVaultHandle<VaultT>> {
-  const vault = vaultOf<VaultT>(
-    isLazyVault(vaultOrProvider)
-      ? await vaultOrProvider.connect()
-      : vaultOrProvider,
-    contracts,
-  );
+  const vault = vaultOf<VaultT>(vaultOrProvider, contracts);
   const addresses = await addressesOf(vault, "Scripting mocks");
-  await requireMocks(vault, addresses, contractRoleNames);
-  const bound = vault.at(addresses, "connectMocks()");
-  return new MockVaultHandle(bound, addresses);
-}
-
-function isLazyVault<VaultT extends VaultClient>(
-  vaultOrProvider: VaultT | { connect(): Promise<VaultT> } | Eip1193Provider,
-): vaultOrProvider is { connect(): Promise<VaultT> } {
-  const { connect, request } = asRecord(vaultOrProvider);
-  return typeof connect === "function" && request === undefined;
+  await requireMocks(vault, addresses);
+  return new MockVaultHandle(vault.at(addresses, "connectMocks()"), addresses);
 }
 
 /** @see HardhatVault.mockAt */
@@ -253,47 +252,26 @@ export async function mockAt<VaultT extends VaultClient>(
 ): Promise<MockVaultHandle<VaultT>> {
   checkOptions("mockAt()", options, mockAtOptions);
   requireOneOf(contractRoleNames, role, "role");
-  const overrides = checkChanges(options.overrides ?? {});
-  return await changeMocks(vault, async () => {
+  const overrides = checkChanges(options.overrides);
+  const mocks = await changeMocks(vault, async () => {
     await requireDevelopmentNode(vault);
     await vault.addressOf(role, "mockAt()");
+    const located = await vault.addresses;
     // The zero address fails later, if the handle scripts that contract.
-    const addresses = await addressesOf(
-      vault,
-      "mockAt()",
-      fallbackTo(ZeroAddress, isNotConfigured),
-    );
-    const original: Record<string, unknown> = {};
+    const addresses = { ...byRole(() => ZeroAddress as Hex), ...located };
     const snapshot = await vault.snapshot();
+    const scenario = scenarios[DEFAULT_SCENARIO](await readClock(vault));
+    const state: Record<string, unknown> = { ...scenario };
     for (const { path } of standaloneQueries) {
       const answer = get(snapshot, path);
-      set(original, path, isFailedReading(answer) ? undefined : answer);
+      if (!isFailedReading(answer)) {
+        set(state, path, answer);
+      }
     }
-    const scenario = scenarios[DEFAULT_SCENARIO](await readClock(vault));
-    const before = await applyChanges(scenario, original);
-    const state = await applyChanges(before, overrides);
-    requireOnly(role, before, state);
     await placeCode(vault, addresses, [role]);
-    await load(vault, addresses, state, overrides, [role]);
+    await load(vault, addresses, callsFor(state, true), [role]);
     return new MockVaultHandle(vault, addresses);
   });
-}
-
-/** Refuses changes to a contract that is not replaced, which would be lost. */
-function requireOnly(
-  replaced: ContractRole,
-  before: MockState,
-  after: MockState,
-) {
-  const kept = new Set(callsFor(before).map(({ role, data }) => role + data));
-  const other = callsFor(after).find(
-    ({ role, data }) => role !== replaced && !kept.has(role + data),
-  );
-  if (other !== undefined) {
-    throw invalidArgument(
-      "overrides",
-      `mockAt("${replaced}") does not replace the ${contractRoles[other.role].label} contract, which they change`,
-      `Omit these changes, or pass them to mockAt("${other.role}").`,
-    );
-  }
+  await mocks.set(overrides);
+  return mocks;
 }

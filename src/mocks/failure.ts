@@ -9,13 +9,14 @@ import {
 
 import { encodeCall } from "../client/codec.js";
 import {
-  describeInput,
-  parseAccount,
   checkOptions,
+  describeInput,
   option,
+  parseAccount,
+  requireOneOf,
 } from "../client/inputs.js";
 import type { AccountLike, OptionsOf } from "../client/inputs.js";
-import { VaultError, invalidArgument } from "../errors.js";
+import { invalidArgument } from "../errors.js";
 import { asRecord, listOf } from "../json.js";
 import {
   operationEntry,
@@ -27,7 +28,6 @@ import { ERROR_STRING_SELECTOR, PANIC_SELECTOR } from "../rpc/revert-reason.js";
 import type { MockTradingArtifact } from "./artifacts.js";
 import { call, mockInterfaces } from "./mock-contracts.js";
 import type { ScriptCall } from "./mock-contracts.js";
-import { requireOneOf } from "./values.js";
 
 export const conditionOptions = {
   /**
@@ -74,8 +74,6 @@ type MockErrorName = Extract<
 /** Example: `Paused(address account)`. */
 type ErrorSignature = `${string}(${string})`;
 
-const REASON = "The reason to revert";
-
 /**
  * Encodes the data that a mock reverts with, as 0x hex.
  *
@@ -89,17 +87,20 @@ const REASON = "The reason to revert";
  */
 export function encodeRevertData(
   reason: ScriptedReason,
-  where = REASON,
+  where = "The reason to revert",
 ): string {
+  const { panic, data, customError, args } = asRecord(reason);
+  if (data !== undefined && isHexString(data, true)) {
+    return data;
+  }
   const coder = AbiCoder.defaultAbiCoder();
   try {
     if (typeof reason === "string") {
-      // As bytes, which have the same encoding: ethers refuses a string with a
-      // lone surrogate.
-      const text = new TextEncoder().encode(reason);
-      return concat([ERROR_STRING_SELECTOR, coder.encode(["bytes"], [text])]);
+      return concat([
+        ERROR_STRING_SELECTOR,
+        coder.encode(["string"], [reason]),
+      ]);
     }
-    const { panic, data, customError, args } = asRecord(reason);
     if (panic !== undefined) {
       return concat([PANIC_SELECTOR, coder.encode(["uint256"], [panic])]);
     }
@@ -111,61 +112,48 @@ export function encodeRevertData(
       const name = customError.replace(/\(.*/su, "").trim();
       return errors.encodeErrorResult(name, [...listOf(args)]);
     }
-    if (!isHexString(data, true)) {
-      throw invalidArgument(
-        where,
-        `a text, { panic }, { customError, args } or { data } as 0x hex is needed, got ${describeInput(data ?? reason)}`,
-      );
-    }
-    return data;
   } catch (error) {
-    throw VaultError.isVaultError(error)
-      ? error
-      : invalidArgument(
-          where,
-          `it cannot be encoded: ${describeInput(asRecord(error)["message"])}`,
-          'An error that is not one of the mocks needs its signature, for example "Paused(address account)".',
-        );
+    throw invalidArgument(
+      where,
+      `it cannot be encoded: ${describeInput(asRecord(error)["message"])}; an error that is not one of the mocks needs its signature`,
+    );
   }
+  throw invalidArgument(
+    where,
+    `a text, { panic }, { customError, args } or { data } as 0x hex is needed, got ${describeInput(data ?? reason)}`,
+  );
 }
 
 /** `ANYBODY` of MockBase.sol. */
-export const ANYBODY = dataSlice(id("hardhat-vault/anybody"), 12);
+const ANYBODY = dataSlice(id("hardhat-vault/anybody"), 12);
 
 /**
  * Returns the calls that make an operation fail.
  *
  * @param failure `reason`: null ends the failures with the same condition; without a
  * condition, all of the operation.
- * @param place The place of each value in errors begins with it.
  */
-export function callsForFailure(
-  {
-    operation: name,
-    args,
-    from,
-    reason,
-  }: Omit<ScriptedFailure, "reason"> & {
-    readonly reason: ScriptedReason | null;
-  },
-  place = "",
-): ScriptCall[] {
-  const operation = requireOneOf(operationNames, name, `${place}operation`);
+export function callsForFailure({
+  operation: name,
+  args,
+  from,
+  reason,
+}: FailureCondition & {
+  readonly operation: OperationName;
+  readonly reason: ScriptedReason | null;
+}): ScriptCall[] {
+  const operation = requireOneOf(operationNames, name, "operation");
   const { selector } = operationEntry(operation);
   const calls =
     args === undefined
       ? targetsOf(operation).map(({ role }) => ({ role, data: selector }))
       : [encodeCall(operation, args)];
-  const caller =
-    from === undefined ? ANYBODY : parseAccount(from, `${place}from`);
-  const revertData =
-    reason === null
-      ? undefined
-      : encodeRevertData(reason, place === "" ? REASON : `${place}reason`);
+  const caller = from === undefined ? ANYBODY : parseAccount(from, "from");
   return calls.map(({ role, data }) => {
     // As `MockBase.setRevertWhen` takes them.
     const condition = [selector, caller, dataSlice(data, 4)];
-    if (revertData !== undefined) {
+    if (reason !== null) {
+      const revertData = encodeRevertData(reason);
       return call(role, "setRevertWhen", ...condition, revertData);
     }
     return data === selector && from === undefined
@@ -180,11 +168,9 @@ const failureOptions = {
   reason: option<ScriptedReason>(),
 };
 
-/** @param place Its place in errors. */
+/** Refuses a misspelt key; the values are checked when they are encoded. */
 export function checkFailure(given: unknown, place: string): ScriptedFailure {
   checkOptions(place, given, failureOptions);
-  // its names were checked, and its values are by the encoding
-  const failure = given as ScriptedFailure;
-  callsForFailure(failure, `${place}.`);
-  return failure;
+  // its names were checked
+  return given as ScriptedFailure;
 }

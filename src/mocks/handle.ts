@@ -1,4 +1,6 @@
-import { Contract, MaxUint256 } from "ethers";
+import { deepMerge } from "@nomicfoundation/hardhat-utils/lang";
+import { Contract } from "ethers";
+import type { ContractRunner } from "ethers";
 
 import type {
   MockLiquidityPool,
@@ -13,10 +15,10 @@ import type { Order } from "../client/order-reader.js";
 import type { VaultClient } from "../client/vault-client.js";
 import { fallbackTo } from "../errors.js";
 import type { VaultError } from "../errors.js";
-import { byRole } from "../protocol/index.js";
+import { isInProcess } from "../host.js";
+import type { VaultHost } from "../host.js";
+import { byRole, set } from "../protocol/index.js";
 import type { OperationName, Query } from "../protocol/index.js";
-import { requireMocks } from "./deployed-mocks.js";
-import type { MockAddresses } from "./deployed-mocks.js";
 import { callsForFailure, conditionOptions } from "./failure.js";
 import type { FailureCondition, ScriptedReason } from "./failure.js";
 import {
@@ -24,19 +26,18 @@ import {
   changeMocks,
   mockInterfaces,
   readClock,
-  runnerOf,
+  requireMocks,
+  sendScript,
 } from "./mock-contracts.js";
-import type { ScriptCall } from "./mock-contracts.js";
-import { sendScript } from "./mock-sender.js";
+import type { MockAddresses, ScriptCall } from "./mock-contracts.js";
 import type { ScenarioName } from "./scenarios.js";
 import {
   callsFor,
   checkChanges,
-  completeChanges,
-  nextRoundSchema,
+  checkNextRound,
+  partlyChanged,
 } from "./state.js";
 import type { MockOverrides, NextRound } from "./types.js";
-import { parse } from "./values.js";
 
 export interface MockContracts {
   readonly underlyingAsset: MockUnderlyingAsset;
@@ -55,9 +56,6 @@ export interface RecordedSettlement {
   readonly timestamp: bigint;
   readonly blockNumber: number;
 }
-
-/** Length of a next round if the length of the latest one is not positive. */
-const DEFAULT_ROUND_SECONDS = 7n * 86_400n;
 
 /**
  * Scripts mocks. Every method that changes something is one transaction (many
@@ -83,14 +81,13 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
    * account; elsewhere connect a signer.
    */
   public get contracts(): MockContracts {
+    const { vault, addresses } = this;
+    const runner = isInProcess(vault)
+      ? firstSigner(vault)
+      : vault.contracts.vault.runner;
     // each role's interface is that of exactly that type
     return byRole(
-      (role) =>
-        new Contract(
-          this.addresses[role],
-          mockInterfaces[role],
-          runnerOf(this.vault),
-        ),
+      (role) => new Contract(addresses[role], mockInterfaces[role], runner),
     ) as unknown as MockContracts;
   }
 
@@ -109,21 +106,20 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
    */
   public async set(changes: MockOverrides): Promise<void> {
     const checked = checkChanges(changes);
-    await this.#script(async () =>
-      callsFor(
-        await completeChanges(
-          checked,
-          async (query) => await this.#read(query),
-        ),
-      ),
-    );
+    await this.#script(async () => {
+      const current = {};
+      for (const query of partlyChanged(checked)) {
+        set(current, query.path, await this.#read(query));
+      }
+      return callsFor(deepMerge(current, checked));
+    });
   }
 
   /**
    * Replaces the latest round by a new, unsettled one.
    *
    * Defaults: the terms of the latest round, `filledVolume` 0, `startTime` the
-   * time of the node's next block, and the same length (7 days if it has none).
+   * time of the node's next block, and the same length.
    * The round settles at its strike price, with as many orders as the scenario's
    * settlement has, or none if nothing is filled, unless `set({ settlement })` changed the
    * settlement.
@@ -137,10 +133,13 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
    */
   public async startNextRound(round: Partial<NextRound> = {}): Promise<void> {
     // each value was checked to be of the type that its field has
-    const terms = parse(nextRoundSchema, round, "round") as Partial<NextRound>;
+    const terms = checkNextRound(round, "round") as Partial<NextRound>;
     await this.#script(async () => {
-      const latest = await this.#latestTerms(terms.startTime);
-      const next = { ...latest, filledVolume: 0n, ...terms };
+      const latest = await this.vault.getLatestRoundInfo();
+      const startTime = terms.startTime ?? (await readClock(this.vault));
+      const endTime = startTime + latest.endTime - latest.startTime;
+      const times = { startTime, endTime };
+      const next = { ...latest, filledVolume: 0n, ...times, ...terms };
       return [call("vaultFactory", "startNextRound", next)];
     });
   }
@@ -221,22 +220,6 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
     );
   }
 
-  /** Reads the terms of the latest round, and moves them to another start. */
-  async #latestTerms(startTime?: bigint): Promise<NextRound> {
-    const [latest, now] = await Promise.all([
-      this.vault.getLatestRoundInfo(),
-      readClock(this.vault),
-    ]);
-    const start = startTime ?? now;
-    const length = latest.endTime - latest.startTime;
-    const end = start + (length > 0n ? length : DEFAULT_ROUND_SECONDS);
-    return {
-      ...latest,
-      startTime: start,
-      endTime: end > MaxUint256 ? MaxUint256 : end,
-    };
-  }
-
   /** Reads what the mocks return now; undefined if there is no such order, or no margins. */
   async #read({ operation, args }: Query): Promise<unknown> {
     const value = await this.vault
@@ -260,6 +243,17 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
       await sendScript(vault, addresses, script);
     });
   }
+}
+
+/** In process, transactions are the first account's, as with hardhat-ethers. */
+function firstSigner({ connection: { ethers } }: VaultHost): ContractRunner {
+  const { provider } = ethers;
+  return {
+    provider,
+    // The look-up of the account takes a request, so it waits for the first use.
+    sendTransaction: async (transaction) =>
+      await (await provider.getSigner(0)).sendTransaction(transaction),
+  };
 }
 
 /** True of the error of a mock that has no margins for these terms, or no such order. */

@@ -14,8 +14,8 @@ export type {
   RecordedSettlement,
 } from "./handle.js";
 export { inProcessMockAddresses } from "./mock-contracts.js";
+export type { MockAddresses } from "./mock-contracts.js";
 export { encodeRevertData } from "./failure.js";
 export { scenarios } from "./scenarios.js";
 export type { Scenario, ScenarioName } from "./scenarios.js";
-export type { MockAddresses } from "./deployed-mocks.js";
 export type * from "./types.js";

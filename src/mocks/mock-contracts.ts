@@ -1,18 +1,32 @@
 import { brotliDecompressSync } from "node:zlib";
 
-import { Interface, getAddress, id } from "ethers";
-import type { ContractRunner, Signer } from "ethers";
+import {
+  Interface,
+  ZeroAddress,
+  getAddress,
+  hexlify,
+  id,
+  toQuantity,
+} from "ethers";
 
 import { withCallerStack } from "../caller-stack.js";
 import type { VaultClient } from "../client/vault-client.js";
+import { hexWord } from "../client/codec.js";
 import { vaultError } from "../errors.js";
-import { isInProcess } from "../host.js";
+import type { VaultError } from "../errors.js";
+import { configuredGasCap, hasHost, isInProcess } from "../host.js";
 import type { VaultHost } from "../host.js";
 import { asRecord } from "../json.js";
-import { byRole, contractRoleNames } from "../protocol/index.js";
-import type { ContractRole } from "../protocol/index.js";
+import { byRole, contractRoleNames, contractRoles } from "../protocol/index.js";
+import type { ContractRole, Hex } from "../protocol/index.js";
+import { getAccounts } from "../rpc/accounts.js";
 import { getNextBlock } from "../rpc/blocks.js";
-import { isDevelopmentNode } from "../rpc/chain.js";
+import type { BlockId } from "../rpc/blocks.js";
+import { callContract } from "../rpc/calls.js";
+import { TRANSACTION_GAS_CAP, isDevelopmentNode } from "../rpc/chain.js";
+import type { RpcClient } from "../rpc/rpc-client.js";
+import { traceChanges, waitForReceipt } from "../rpc/transactions.js";
+import type { Receipt } from "../rpc/transactions.js";
 import {
   MockLiquidityPoolArtifact,
   MockTradingArtifact,
@@ -20,7 +34,8 @@ import {
   MockVaultArtifact,
   MockVaultFactoryArtifact,
 } from "./artifacts.js";
-import type { MockAddresses } from "./deployed-mocks.js";
+
+export type MockAddresses = Readonly<Record<ContractRole, `0x${string}`>>;
 
 export const mockArtifacts = {
   underlyingAsset: MockUnderlyingAssetArtifact,
@@ -31,14 +46,15 @@ export const mockArtifacts = {
   vault: MockVaultArtifact,
 } as const satisfies Record<ContractRole, unknown>;
 
+export const mockInterfaces = byRole(
+  (role) => new Interface(mockArtifacts[role].abi),
+);
+
+/** A call of a setter; a script has several. */
 export interface ScriptCall {
   readonly role: ContractRole;
   readonly data: string;
 }
-
-export const mockInterfaces = byRole(
-  (role) => new Interface(mockArtifacts[role].abi),
-);
 
 export function call(
   role: ContractRole,
@@ -66,19 +82,102 @@ export function inProcessAddresses(instance?: string): MockAddresses {
 /** Addresses of the mocks that `deployMocks()` places in process, by role. */
 export const inProcessMockAddresses = inProcessAddresses();
 
+const MOCK_INFO_SELECTOR = id("mockInfo()").slice(0, 10);
+
+/** @returns What a mock says of itself: its kind, and how often it was scripted. */
+export async function mockInfo(
+  vault: VaultClient,
+  address: string,
+  block: BlockId = "latest",
+): Promise<string> {
+  const { from } = vault.readContext({});
+  const request = { from, to: address, data: MOCK_INFO_SELECTOR };
+  const info = await callContract(vault.rpc, request, block);
+  return "data" in info ? hexlify(info.data) : "0x";
+}
+
+/**
+ * Checks that each role's contract is its mock: another contract could accept a
+ * script and do nothing, or something else.
+ */
+export async function requireMocks(
+  vault: VaultClient,
+  addresses: MockAddresses,
+  roles: readonly ContractRole[] = contractRoleNames,
+): Promise<void> {
+  for (const role of new Set(roles)) {
+    const { abi, label } = contractRoles[role];
+    const info = await mockInfo(vault, addresses[role]);
+    if (!info.startsWith(id(`hardhat-vault/Mock${abi}`))) {
+      throw vaultError("VAULT_NOT_A_MOCK", {
+        contract: label,
+        address: addresses[role],
+        network: vault.networkName,
+      });
+    }
+  }
+}
+
+/**
+ * Checks that the network is in process or a development node.
+ *
+ * @param action The problem with another network, for the error.
+ * @param instead The remedies, for the error.
+ */
+export async function requireDevelopmentNode(
+  vault: VaultClient,
+  action = "mocks are for development nodes only",
+  instead = "Nothing was sent.",
+): Promise<void> {
+  if (isInProcess(vault)) {
+    return;
+  }
+  // First, so that an unreachable node is not reported as a live network.
+  const chainId = await vault.chainId();
+  if (await isDevelopmentNode(vault.rpc)) {
+    return;
+  }
+  const version = await vault.rpc.request("web3_clientVersion");
+  throw vaultError("VAULT_LIVE_NETWORK", {
+    network: vault.networkName,
+    action,
+    chainId,
+    client: vault.rpc.redactor.quote(String(version)),
+    otherwise: instead,
+  });
+}
+
+/**
+ * Changes mocks, once earlier changes are done: each reads what it changes in part. An error
+ * has the frames of the caller.
+ */
+export async function changeMocks<Result>(
+  vault: VaultClient,
+  change: () => Promise<Result>,
+): Promise<Result> {
+  return await withCallerStack(
+    async () => await vault.rpc.node.changes(change),
+  );
+}
+
+/** Reads the time of the next block, in Unix seconds; the latest may be old. */
+export async function readClock(vault: VaultClient): Promise<bigint> {
+  return BigInt((await getNextBlock(vault.rpc)).timestamp);
+}
+
 /** Places code without running constructors: the mocks have none. */
 export async function placeCode(
   vault: VaultClient,
   addresses: MockAddresses,
-  roles: readonly ContractRole[],
+  roles: readonly ContractRole[] = contractRoleNames,
 ): Promise<void> {
-  const { rpc } = vault;
   if (isInProcess(vault)) {
     await nameInStacks(vault);
   }
   for (const role of roles) {
     const { deployedBytecode } = mockArtifacts[role];
-    await rpc.request("hardhat_setCode", [addresses[role], deployedBytecode]);
+    const params = [addresses[role], deployedBytecode];
+    await vault.rpc.request("hardhat_setCode", params);
   }
 }
 
@@ -106,11 +205,9 @@ async function nameInStacks({
   }
   known.add(context.artifacts);
   const { buildInfo } = await import("./build-info.js");
-  const { solcVersion, input, output } = asRecord(
-    JSON.parse(
-      brotliDecompressSync(Buffer.from(buildInfo, "base64")).toString("utf8"),
-    ),
-  );
+  const json = brotliDecompressSync(Buffer.from(buildInfo, "base64"));
+  const built = asRecord(JSON.parse(json.toString("utf8")));
+  const { solcVersion, input, output } = built;
   try {
     await Reflect.apply(add, provider, [solcVersion, input, output]);
   } catch {
@@ -118,74 +215,128 @@ async function nameInStacks({
   }
 }
 
-/** In process, calls and transactions are the first account's, as with hardhat-ethers. */
-export function runnerOf(vault: VaultClient): ContractRunner | null {
-  if (!isInProcess(vault)) {
-    return vault.contracts.vault.runner;
-  }
-  const { provider } = vault.connection.ethers;
-  // A look-up of the account takes a request, so it waits for the first use.
-  const signer = async (): Promise<Signer> => await provider.getSigner(0);
-  return {
-    provider,
-    call: async (tx) => {
-      // A signer refuses another sender, which a read may have.
-      const runner =
-        tx.from === undefined ? await signer().catch(() => provider) : provider;
-      return await runner.call(tx);
-    },
-    estimateGas: async (tx) => await (await signer()).estimateGas(tx),
-    sendTransaction: async (tx) => await (await signer()).sendTransaction(tx),
-    resolveName: async (name) => await provider.resolveName(name),
-  };
+/** A transaction that deploys a mock (without `to`) or runs a script. */
+interface MockTransaction {
+  readonly to?: string | undefined;
+  readonly data: string;
 }
 
-/**
- * Checks that the network is in process or a development node.
- *
- * @param action The problem with another network, for the error.
- * @param instead The remedies, for the error.
- */
-export async function requireDevelopmentNode(
+/** Time for each transaction to be mined. */
+const WAIT_MS = 120_000;
+
+/** Sends transactions in order, and waits until all are mined. */
+export async function sendToMocks(
   vault: VaultClient,
-  action = "mocks are for development nodes only",
-  instead = "Nothing was sent.",
+  transactions: readonly MockTransaction[],
+): Promise<readonly Receipt[]> {
+  const { rpc } = vault;
+  const method = "eth_sendTransaction";
+  const from = await firstAccount(vault);
+  // All are sent before it waits for the first, so that they can share a block.
+  const hashes: Hex[] = [];
+  for (const transaction of transactions) {
+    const sent = await rpc.requestOrRevert(method, [{ from, ...transaction }]);
+    if ("reverted" in sent) {
+      throw scriptFailed(rpc, sent.reverted.text);
+    }
+    hashes.push(rpc.parser(method).hash(sent.result));
+  }
+  const receipts: Receipt[] = [];
+  for (const hash of hashes) {
+    const receipt = await waitForReceipt(rpc, hash, WAIT_MS);
+    if (receipt === undefined) {
+      throw scriptFailed(
+        rpc,
+        `transaction ${hash} is not mined in time; the node may not mine blocks by itself`,
+      );
+    }
+    if (receipt.succeeded === false) {
+      throw scriptFailed(rpc, "the transaction was mined and failed");
+    }
+    receipts.push(receipt);
+  }
+  return receipts;
+}
+
+/** The network's `from`, else its first account. */
+async function firstAccount(vault: VaultClient): Promise<string> {
+  const from = hasHost(vault) ? vault.connection.networkConfig.from : undefined;
+  const [first] = from === undefined ? await getAccounts(vault.rpc) : [from];
+  if (typeof first !== "string") {
+    throw vaultError("VAULT_NO_SIGNER", { network: vault.networkName });
+  }
+  return first;
+}
+
+function scriptFailed({ network }: RpcClient, text: string): VaultError {
+  const problem = text.replace(/\.$/u, "");
+  return vaultError("VAULT_MOCK_SCRIPT_FAILED", { network, problem });
+}
+
+/** Storing an order takes some 300,000 gas, and a transaction may have so much. */
+const CALLS_PER_TRANSACTION = Number(TRANSACTION_GAS_CAP / 400_000n);
+
+/**
+ * Makes calls in order; the mock that runs a script can call the others. In process it
+ * writes their effect to the state, and mines no block.
+ */
+export async function sendScript(
+  vault: VaultClient,
+  addresses: MockAddresses,
+  script: readonly ScriptCall[],
 ): Promise<void> {
+  const transactions: MockTransaction[] = [];
+  for (let start = 0; start < script.length; start += CALLS_PER_TRANSACTION) {
+    const part = script.slice(start, start + CALLS_PER_TRANSACTION);
+    // Counted, for assertions on a transaction of the same block.
+    const count = part.slice(0, 1).map(({ role }) => call(role, "countScript"));
+    const calls = [...count, ...part].map(
+      ({ role, data }) => [addresses[role], data] as const,
+    );
+    const data = mockInterfaces.vault.encodeFunctionData("script", [calls]);
+    transactions.push({ to: calls[0]?.[0], data });
+  }
   if (isInProcess(vault)) {
-    return;
+    await writeEffects(vault, transactions);
+  } else {
+    await sendToMocks(vault, transactions);
   }
-  // First, so that an unreachable node is not reported as a live network.
-  const chainId = await vault.chainId();
-  if (await isDevelopmentNode(vault.rpc)) {
-    return;
-  }
-  const version = await vault.rpc.request("web3_clientVersion");
-  throw vaultError("VAULT_LIVE_NETWORK", {
-    network: vault.networkName,
-    action,
-    chainId,
-    client:
-      typeof version === "string"
-        ? vault.rpc.redactor.quote(version)
-        : "unknown",
-    otherwise: instead,
-  });
 }
 
 /**
- * Changes mocks, once earlier changes are done: each reads what it changes in part. An error
- * has the frames of the caller.
+ * Writes what transactions would store, without sending them: a block would mine the
+ * user's pending transactions and use up the time that the user set for the next one.
  */
-export async function changeMocks<Result>(
-  vault: VaultClient,
-  change: () => Promise<Result>,
-): Promise<Result> {
-  return await withCallerStack(
-    async () => await vault.rpc.node.changes(change),
-  );
-}
-
-/** Reads the time of the next block, in Unix seconds; the latest may be old. */
-export async function readClock(vault: VaultClient): Promise<bigint> {
-  return BigInt((await getNextBlock(vault.rpc)).timestamp);
+async function writeEffects(
+  vault: VaultHost,
+  transactions: readonly MockTransaction[],
+): Promise<void> {
+  const { rpc } = vault;
+  const gas = toQuantity(configuredGasCap(vault) ?? TRANSACTION_GAS_CAP);
+  for (const transaction of transactions) {
+    const request = { from: ZeroAddress, gas, ...transaction };
+    const called = await rpc.requestOrRevert("eth_call", [request, "latest"]);
+    if ("reverted" in called) {
+      throw scriptFailed(rpc, called.reverted.text);
+    }
+    const { pre, post } = await traceChanges(rpc, request);
+    const [before, after] = [asRecord(pre), asRecord(post)];
+    for (const address of Object.keys({ ...before, ...after })) {
+      const { code, storage } = asRecord(after[address]);
+      const stored = asRecord(storage);
+      const earlier = asRecord(asRecord(before[address])["storage"]);
+      if (code !== undefined) {
+        await rpc.request("hardhat_setCode", [address, code]);
+      }
+      // A slot that becomes zero is in `pre` only; one that was zero in `post` only.
+      for (const slot of Object.keys({ ...earlier, ...stored })) {
+        const value = slot in stored ? BigInt(String(stored[slot])) : 0n;
+        await rpc.request("hardhat_setStorageAt", [
+          address,
+          toQuantity(BigInt(slot)),
+          `0x${hexWord(value)}`,
+        ]);
+      }
+    }
+  }
 }

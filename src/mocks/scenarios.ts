@@ -1,7 +1,11 @@
+import { requireOneOf } from "../client/inputs.js";
 import { ContractType, OrderState, keysOf } from "../protocol/index.js";
-import type { DisplaySettings, VaultOrder } from "../protocol/index.js";
+import type {
+  DisplaySettings,
+  PoolAmounts,
+  VaultOrder,
+} from "../protocol/index.js";
 import type { MockState } from "./types.js";
-import { requireOneOf } from "./values.js";
 
 const ONE = 10n ** 18n;
 const DAY_SECONDS = 86_400n;
@@ -64,21 +68,17 @@ function before(chainTime: bigint, seconds: bigint): bigint {
   return chainTime > seconds ? chainTime - seconds : 0n;
 }
 
+function pool(deposit: bigint, locked: bigint): PoolAmounts {
+  return { deposit, availabe: deposit - locked, locked };
+}
+
 /** The base of the other scenarios. */
 function openRound(chainTime: bigint): MockState {
   return {
     fundingFeeRate: { call: 25_000n, put: 17_500n },
     pools: {
-      public: {
-        deposit: 5_000_000n * ONE,
-        availabe: 3_750_000n * ONE,
-        locked: 1_250_000n * ONE,
-      },
-      private: {
-        deposit: 1_200_000n * ONE,
-        availabe: 900_000n * ONE,
-        locked: 300_000n * ONE,
-      },
+      public: pool(5_000_000n * ONE, 1_250_000n * ONE),
+      private: pool(1_200_000n * ONE, 300_000n * ONE),
     },
     round: {
       strikePrice: 65_000n * ONE,
@@ -194,10 +194,9 @@ export const scenarios = {
     marginBalance: { baseMarginAmount: 0n, xMarginAmount: 0n },
     volume: 0n,
   })),
-  "no-liquidity": changed(openRound, () => {
-    const empty = { deposit: 0n, availabe: 0n, locked: 0n };
-    return { pools: { public: empty, private: empty } };
-  }),
+  "no-liquidity": changed(openRound, () => ({
+    pools: { public: pool(0n, 0n), private: pool(0n, 0n) },
+  })),
   "many-orders": changed(openRound, ({ settlement }) => ({
     orders: {},
     generatedOrders: { firstId: 1n, lastId: 1_000n },

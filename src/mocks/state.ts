@@ -1,21 +1,34 @@
 import { capitalize } from "@nomicfoundation/hardhat-utils/string";
 import { ZeroAddress, id as hashText } from "ethers";
-import { z } from "zod";
 
-import { parseEnum, parseUint256 } from "../client/inputs.js";
+import {
+  checkKeys,
+  describeInput,
+  parseAddress,
+  parseEnum,
+  parseUint,
+  parseUint256,
+  readInteger,
+  requireOneOf,
+} from "../client/inputs.js";
 import { assertInvariant, invalidArgument } from "../errors.js";
-import type { Schema } from "../files/recorded-values.js";
 import { asRecord } from "../json.js";
 import {
   get,
+  isEnumName,
+  isStandalone,
   operationEntry,
   operations,
-  set,
+  queriesOf,
+  readOperationNames,
   standaloneQueries,
 } from "../protocol/index.js";
 import type {
   CalMarginsParameters,
+  ContractRole,
+  Field,
   Query,
+  ReadOperationName,
   VaultOrder,
 } from "../protocol/index.js";
 import { callsForFailure, checkFailure } from "./failure.js";
@@ -26,32 +39,123 @@ import type {
   MarginsOfTerms,
   MockOverrides,
   MockState,
-  ScriptedSettlement,
   UnknownOrders,
 } from "./types.js";
-import {
-  answerSchema,
-  objectOf,
-  parse,
-  placed,
-  requireOneOf,
-  valueOf,
-  valuesOf,
-} from "./values.js";
-import type { Shape } from "./values.js";
 
-const margins: Query = {
-  operation: "calMargins",
-  role: "vault",
-  args: [{ maxVolume: 0n, APY: 0n, endTime: 0n }],
-  path: ["margins"],
-};
+export type CheckedField = Pick<Field, "type" | "unit">;
 
-/** The readings that mocks return for any arguments; margins can depend on them. */
-const answers: readonly Query[] = [...standaloneQueries, margins];
+/**
+ * Checks a value of an operation, from the API or as text of a file or a command.
+ *
+ * @param where Names the value in errors.
+ */
+export function checkValue(
+  { type, unit }: CheckedField,
+  value: unknown,
+  where: string,
+): unknown {
+  const number =
+    typeof value === "string" ? (readInteger(value) ?? value) : value;
+  switch (type) {
+    case "uint256":
+      return parseUint(number, where, 256);
+    case "uint8":
+      // A contract may return an unlisted number.
+      return isEnumName(unit) && typeof number === "string"
+        ? parseEnum(unit, value, where)
+        : Number(parseUint(number, where, 8));
+    case "address":
+      return parseAddress(value, where);
+    case "bool":
+      return requireOneOf(["true", "false"], String(value), where) === "true";
+    case "string":
+      if (typeof value !== "string") {
+        throw invalidArgument(
+          where,
+          `a text is needed, got ${describeInput(value)}`,
+        );
+      }
+      return value;
+  }
+}
 
-/** In the order of `UnknownOrders` in MockTrading.sol. */
-const unknownAnswers: readonly UnknownOrders[] = ["zeros", "revert", "invalid"];
+/** Checks a value, and returns it as the mocks take it; `place` names it in errors. */
+type Check = (given: unknown, place: string) => unknown;
+
+/** Checks of an object's values by their names. */
+type Checks = Readonly<Record<string, Check>>;
+
+function valueOf(field: CheckedField): Check {
+  return (given, place) => checkValue(field, given, place);
+}
+
+function valuesOf(fields: readonly Field[]): Checks {
+  return Object.fromEntries(
+    fields.map((field) => [field.name, valueOf(field)]),
+  );
+}
+
+/**
+ * Checks an object. A misspelt key, which would change nothing, is refused; undefined values
+ * are left out.
+ */
+function objectOf(checks: Checks, required: Checks = {}): Check {
+  return (given, place) => {
+    const where = place === "" ? "The changes to the mocks" : place;
+    const values = checkKeys(where, given, "field", Object.keys(checks));
+    const checked: Record<string, unknown> = {};
+    for (const [name, check] of Object.entries(checks)) {
+      const within = place === "" ? name : `${place}.${name}`;
+      if (values[name] !== undefined) {
+        checked[name] = check(values[name], within);
+      } else if (name in required) {
+        throw invalidArgument(within, "it is missing");
+      }
+    }
+    return checked;
+  };
+}
+
+function listOf(check: Check): Check {
+  return (given, place) => {
+    if (!Array.isArray(given)) {
+      throw invalidArgument(place, "a list is needed");
+    }
+    return given.map((each, index) => check(each, `${place}[${index}]`));
+  };
+}
+
+function orNull(check: Check): Check {
+  return (given, place) => (given === null ? null : check(given, place));
+}
+
+/** @param isWhole False if an object may lack some of its values. */
+export function answerCheck(
+  operation: ReadOperationName,
+  isWhole = false,
+): Check {
+  const { outputs } = operationEntry(operation);
+  const [only, ...others] = outputs;
+  if (only !== undefined && others.length === 0) {
+    return valueOf(only);
+  }
+  const values = valuesOf(outputs);
+  return objectOf(values, isWhole ? values : {});
+}
+
+/** Checks of answers by key; an object may have some of its values. */
+function readingChecks(): Checks {
+  const readings: Record<string, Check> = {};
+  for (const name of readOperationNames.filter(isStandalone)) {
+    const answer = answerCheck(name);
+    const variants = queriesOf(name).flatMap(({ path: [, variant] }) =>
+      variant === undefined ? [] : [[variant, answer] as const],
+    );
+    readings[operationEntry(name).key] =
+      variants.length === 0 ? answer : objectOf(Object.fromEntries(variants));
+  }
+  return readings;
+}
 
 const { getLatestRoundInfo, calMargins } = operations;
 const terms = valuesOf(calMargins.inputs);
@@ -61,8 +165,7 @@ const flag = valueOf({ type: "bool", unit: "none" });
 const address = valueOf({ type: "address", unit: "none" });
 
 /** A round without the values that a settlement writes. */
-export const nextRoundSchema = objectOf(
-  {},
+export const checkNextRound = objectOf(
   valuesOf(
     getLatestRoundInfo.outputs.filter(
       ({ name }) => !name.startsWith("settled"),
@@ -70,56 +173,42 @@ export const nextRoundSchema = objectOf(
   ),
 );
 
-const someAmounts: Schema = objectOf({}, amounts);
-const marginsByTerms: Schema = z.array(objectOf(amounts, terms));
+/** In the order of `UnknownOrders` in MockTrading.sol. */
+const unknownAnswers: readonly UnknownOrders[] = ["zeros", "revert", "invalid"];
 
-const settlementSchema = objectOf(
-  {},
-  {
+const someMargins = objectOf(amounts);
+const marginsByTerms = listOf(objectOf({ ...amounts, ...terms }, amounts));
+const someOrNoOrder = orNull(answerCheck("getOrderInfo"));
+
+const range = { firstId: uint256, lastId: uint256 };
+const reward = { amount: uint256, token: address };
+
+const changesCheck = objectOf({
+  ...readingChecks(),
+  margins: (given, place) =>
+    (Array.isArray(given) ? marginsByTerms : someMargins)(given, place),
+  orders: (given, place) => {
+    if (!isObject(given)) {
+      throw invalidArgument(place, "an object with orders by id is needed");
+    }
+    return Object.fromEntries(
+      Object.entries(given).map(([key, order]) => [
+        String(parseOrderKey(key)),
+        someOrNoOrder(order, `${place}.${key}`),
+      ]),
+    );
+  },
+  generatedOrders: orNull(objectOf(range, range)),
+  unknownOrders: (given, place) => requireOneOf(unknownAnswers, given, place),
+  settlement: objectOf({
     settledPrice: uint256,
     settledAmount: uint256,
     notBeforeEnd: flag,
     needsPrice: flag,
-    reward: objectOf({ amount: uint256 }, { token: address }).nullable(),
-  },
-);
-
-const changesSchema = objectOf(
-  {},
-  {
-    ...readingSchemas(),
-    margins: placed((given, place) =>
-      parse(Array.isArray(given) ? marginsByTerms : someAmounts, given, place),
-    ),
-    orders: z.record(
-      z.string().transform((key) => String(parseOrderKey(key))),
-      answerSchema("getOrderInfo", false).nullable(),
-    ),
-    generatedOrders: objectOf({ firstId: uint256, lastId: uint256 }).nullable(),
-    unknownOrders: placed((given, place) =>
-      requireOneOf(unknownAnswers, given, place),
-    ),
-    settlement: settlementSchema,
-    failures: z.array(placed(checkFailure), { message: "a list is needed" }),
-  },
-);
-
-/** The schemas of answers by key; an object may have some of its values. */
-function readingSchemas(): Shape {
-  const variants: Record<string, Shape> = {};
-  const readings: Shape = {};
-  for (const { operation, path } of standaloneQueries) {
-    const answer = answerSchema(operation, false);
-    const [key, variant] = path;
-    if (variant === undefined) {
-      readings[key] = answer;
-    } else {
-      variants[key] = { ...variants[key], [variant]: answer };
-      readings[key] = objectOf({}, variants[key]);
-    }
-  }
-  return readings;
-}
+    reward: orNull(objectOf(reward, { amount: uint256 })),
+  }),
+  failures: listOf(checkFailure),
+});
 
 /** Checked changes to a state. */
 export type StateChanges = Omit<MockOverrides, "orders" | "generatedOrders"> & {
@@ -129,8 +218,9 @@ export type StateChanges = Omit<MockOverrides, "orders" | "generatedOrders"> & {
 };
 
 /** Refuses unknown keys, and values that a contract cannot hold. */
-export function checkChanges(overrides: unknown): StateChanges {
-  return parse(changesSchema, overrides, "");
+export function checkChanges(overrides: unknown = {}): StateChanges {
+  // each value was checked to be of the type that its field has
+  return changesCheck(overrides, "") as StateChanges;
 }
 
 /** Checks arguments of `calMargins`. */
@@ -138,9 +228,8 @@ export function checkTerms(
   given: unknown,
   where: string,
 ): CalMarginsParameters {
-  const checked: unknown = parse(objectOf(terms), given, where);
   // each value was checked to be there, and to be of the type that its field has
-  return checked as CalMarginsParameters;
+  return objectOf(terms, terms)(given, where) as CalMarginsParameters;
 }
 
 /** Takes one spelling only: two keys for one order would overwrite each other. */
@@ -151,55 +240,34 @@ export function parseOrderKey(key: string): bigint {
   );
 }
 
-/**
- * Completes answers and orders that are changed in part.
- *
- * @param current Finds what the mocks return now; undefined or null for nothing.
- */
-export async function completeChanges(
-  changes: StateChanges,
-  current: (query: Query) => unknown,
-): Promise<StateChanges> {
-  const whole: Record<string, unknown> = { ...changes };
+/** The readings that mocks return for any arguments; margins can depend on them. */
+const answers: readonly Query[] = [
+  ...standaloneQueries,
+  {
+    operation: "calMargins",
+    role: "vault",
+    args: [{ maxVolume: 0n, APY: 0n, endTime: 0n }],
+    path: ["margins"],
+  },
+];
+
+/** @returns The answers and the orders that changes name in part, whose other values stay. */
+export function partlyChanged(changes: StateChanges): readonly Query[] {
   const orders = Object.keys(changes.orders ?? {}).map((key): Query => ({
     operation: "getOrderInfo",
     role: "trading",
     args: [BigInt(key)],
     path: ["orders", key],
   }));
-  for (const query of [...answers, ...orders]) {
-    const given = get(changes, query.path);
-    const { outputs } = operationEntry(query.operation);
-    if (isObject(given) && Object.keys(given).length < outputs.length) {
-      const standard = query.operation === "getOrderInfo" ? someOrder : {};
-      const before = asRecord(await current(query));
-      set(whole, query.path, { ...standard, ...before, ...given });
-    }
-  }
-  return whole;
+  return [...answers, ...orders].filter(({ operation, path }) => {
+    const given = get(changes, path);
+    const { outputs } = operationEntry(operation);
+    return isObject(given) && Object.keys(given).length < outputs.length;
+  });
 }
 
 function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-/** @returns The state with changes, which may name some values of an answer or an order. */
-export async function applyChanges(
-  state: MockState,
-  changes: StateChanges,
-): Promise<MockState> {
-  const whole = await completeChanges(changes, ({ path }) => get(state, path));
-  const changed: Record<string, unknown> = {
-    ...state,
-    ...whole,
-    orders: { ...state.orders, ...whole.orders },
-    settlement: { ...state.settlement, ...whole.settlement },
-  };
-  for (const { path } of answers) {
-    set(changed, path, get(whole, path) ?? get(state, path));
-  }
-  // the state with values that were checked to be of its fields
-  return changed as unknown as MockState;
 }
 
 /**
@@ -211,29 +279,46 @@ export function callsFor(
   changes: StateChanges | MockState,
   isFirst = false,
 ): readonly ScriptCall[] {
-  const { orders = {}, generatedOrders: range, unknownOrders } = changes;
-  const { settlement = {}, failures = [] } = changes;
+  const {
+    generatedOrders,
+    unknownOrders,
+    orders = {},
+    failures = [],
+  } = changes;
   // A range that ends before it begins is empty.
-  const { firstId, lastId } = range ?? { firstId: 1n, lastId: 0n };
+  const generated =
+    generatedOrders === null ? { firstId: 1n, lastId: 0n } : generatedOrders;
+  const {
+    settledPrice,
+    settledAmount,
+    notBeforeEnd,
+    needsPrice,
+    reward: paid,
+  } = changes.settlement ?? {};
+  if ((settledPrice === undefined) !== (settledAmount === undefined)) {
+    throw invalidArgument(
+      "settlement",
+      "settledPrice and settledAmount are needed together",
+    );
+  }
+  const unknown = unknownOrders && unknownAnswers.indexOf(unknownOrders);
+  const token = paid?.token ?? ZeroAddress;
+  const amount = paid === null ? 0n : paid?.amount;
+  const settle = isFirst ? "setFirstSettlement" : "setSettlement";
+  const setters: ReadonlyArray<[ContractRole, string, ...unknown[]]> = [
+    ["trading", "setUnknownOrders", unknown],
+    ["trading", "generateOrders", generated?.firstId, generated?.lastId],
+    ["vault", settle, settledPrice, settledAmount],
+    ["vault", "setNotBeforeEnd", notBeforeEnd],
+    ["vault", "setNeedsPrice", needsPrice],
+    ["vault", "setReward", token, amount],
+  ];
   return [
-    ...answers.flatMap((query) => {
-      const answer = get(changes, query.path);
-      return answer === undefined ? [] : setAnswer(query, answer);
-    }),
-    ...(unknownOrders === undefined
-      ? []
-      : [
-          call(
-            "trading",
-            "setUnknownOrders",
-            unknownAnswers.indexOf(unknownOrders),
-          ),
-        ]),
-    ...(range === undefined
-      ? []
-      : [call("trading", "generateOrders", firstId, lastId)]),
+    ...answers.flatMap((query) => setAnswer(query, get(changes, query.path))),
+    ...setters
+      .filter(([, , ...values]) => !values.includes(undefined))
+      .map((setter) => call(...setter)),
     ...Object.entries(orders).map(([id, order]) => setOrder(BigInt(id), order)),
-    ...setSettlement(settlement, isFirst),
     ...failures.flatMap((failure) => callsForFailure(failure)),
   ];
 }
@@ -242,9 +327,12 @@ export function callsFor(
 function setAnswer(
   { operation, role, args, path }: Query,
   answer: unknown,
-): ScriptCall {
+): readonly ScriptCall[] {
+  if (answer === undefined) {
+    return [];
+  }
   if (Array.isArray(answer)) {
-    return setMarginsOfTerms(answer);
+    return [setMarginsOfTerms(answer)];
   }
   const {
     key,
@@ -266,12 +354,12 @@ function setAnswer(
     .find((name) => mock.hasFunction(name));
   assertInvariant(setter !== undefined, `no mock answers ${operation}`);
   if (mock.getFunction(setter)?.inputs[0]?.baseType === "tuple") {
-    return call(role, setter, answer);
+    return [call(role, setter, answer)];
   }
   const chosen = inputs.some(({ unit }) => unit === "contractType")
     ? args.map((word) => parseEnum("contractType", word, "contractType"))
     : [];
-  return call(role, setter, ...chosen, ...values);
+  return [call(role, setter, ...chosen, ...values)];
 }
 
 /** `ANY` of MockVault.sol. */
@@ -292,38 +380,11 @@ function setOrder(
   orderID: bigint,
   order: Partial<VaultOrder> | null,
 ): ScriptCall {
-  return order === null
-    ? call("trading", "removeOrder", orderID)
-    : call("trading", "setOrder", orderID, {
-        ...order,
-        // A lone surrogate becomes U+FFFD; ethers would throw.
-        exType: new TextEncoder().encode(order.exType ?? ""),
-      });
-}
-
-function setSettlement(
-  { settledPrice, settledAmount, ...others }: Partial<ScriptedSettlement>,
-  isFirst: boolean,
-): readonly ScriptCall[] {
-  if ((settledPrice === undefined) !== (settledAmount === undefined)) {
-    throw invalidArgument(
-      "settlement",
-      "settledPrice and settledAmount are needed together",
-    );
+  if (order === null) {
+    return call("trading", "removeOrder", orderID);
   }
-  const { notBeforeEnd, needsPrice, reward } = others;
-  const { token = ZeroAddress, amount } = reward ?? { amount: 0n };
-  const setters: ReadonlyArray<readonly [setter: string, ...unknown[]]> = [
-    [
-      isFirst ? "setFirstSettlement" : "setSettlement",
-      settledPrice,
-      settledAmount,
-    ],
-    ["setNotBeforeEnd", notBeforeEnd],
-    ["setNeedsPrice", needsPrice],
-    ["setReward", token, reward === undefined ? undefined : amount],
-  ];
-  return setters
-    .filter(([, ...values]) => !values.includes(undefined))
-    .map(([setter, ...values]) => call("vault", setter, ...values));
+  const whole = { ...someOrder, ...order };
+  // A lone surrogate becomes U+FFFD; ethers would throw.
+  const exType = new TextEncoder().encode(whole.exType);
+  return call("trading", "setOrder", orderID, { ...whole, exType });
 }

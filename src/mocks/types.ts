@@ -89,17 +89,7 @@ type PartOf<Value> = Value extends object
   : Value;
 
 /** Changes to any fields of a {@link MockState}. Integers are unscaled. */
-export interface MockOverrides extends PartOf<
-  Omit<
-    MockState,
-    | "margins"
-    | "orders"
-    | "generatedOrders"
-    | "failures"
-    | "unknownOrders"
-    | "settlement"
-  >
-> {
+export interface MockOverrides extends PartOf<StandaloneReadings> {
   readonly unknownOrders?: UnknownOrders;
   readonly settlement?: Partial<ScriptedSettlement>;
   readonly margins?: Partial<MarginAmounts> | readonly MarginsOfTerms[];

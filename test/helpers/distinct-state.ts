@@ -1,4 +1,4 @@
-import type { MockAddresses } from "../../src/mocks/deployed-mocks.js";
+import type { MockAddresses } from "../../src/mocks/mock-contracts.js";
 import type { MockOverrides } from "../../src/mocks/types.js";
 import { withOtherReadings } from "./readings.js";
 

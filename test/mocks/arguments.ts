@@ -73,11 +73,13 @@ describe("arguments of mocks", () => {
     [{ generatedOrders: { firstId: -1 } }, INTEGER, "generatedOrders.firstId"],
     [{ failures: {} }, ARGUMENT, "failures"],
     [{ failures: [{ ...whole, order: 1n }] }, ARGUMENT, "failures[0]"],
-  ];
-  const failures: typeof changes = [
-    [{ operation: "volume", reason: "no" }, ENUM, "operation"],
-    [{ operation: "queryVolume" }, ARGUMENT, "reason"],
-    [{ ...whole, from: "0x12" }, ADDRESS, "from"],
+    [{ failures: [{ ...whole, operation: "volume" }] }, ENUM, "operation"],
+    [
+      { failures: [{ ...whole, reason: undefined }] },
+      ARGUMENT,
+      "The reason to revert",
+    ],
+    [{ failures: [{ ...whole, from: "0x12" }] }, ADDRESS, "from"],
   ];
   const both = { scenario: "open-round", fixture: "x.json" };
   const calls: ReadonlyArray<
@@ -89,13 +91,6 @@ describe("arguments of mocks", () => {
     ]
   > = [
     ...changes.map(([change, ...is]) => ["set", [change], ...is] as const),
-    ...failures.map(
-      ([failure, code, where]) =>
-        [
-          ...(["set", [{ failures: [failure] }], code] as const),
-          `failures[0].${where}`,
-        ] as const,
-    ),
     ["deployMocks", [{ scenario: "toString" }], ENUM, "scenario"],
     ["deployMocks", [both], ARGUMENT, "deployMocks()"],
     ["mockAt", ["tradings"], ENUM, "role"],

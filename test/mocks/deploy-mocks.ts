@@ -57,39 +57,26 @@ describe("places of the mocks", () => {
   });
 
   describe("in process", () => {
-    for (const transactionGasCap of [16_000_000n, 3_000_000n]) {
-      it(`hold the whole scenario on a network whose transactions have at most ${transactionGasCap} gas`, async () => {
-        const low = await createTestHre({
-          networks: { low: { type: "edr-simulated", transactionGasCap } },
-        });
-        const other = await low.network.create("low");
-        await other.vault.deployMocks({ overrides: extremes });
-        await vault.deployMocks({ overrides: extremes });
-        const [there, here] = await Promise.all(
-          [other.vault, vault].map(async (each) => {
-            const { pools, volume } = await each.snapshot();
-            const orders = [];
-            for await (const order of each.orders()) {
-              orders.push(order.orderID);
-            }
-            return { pools, volume, orders };
-          }),
-        );
-        expect(there).to.deep.equal(here);
-        await other.close();
-      });
-    }
-
-    it("take a change on a network whose transactions have less gas than a call of a script may need", async () => {
+    it("hold the whole scenario on a network whose transactions have a lower cap of gas", async () => {
       const low = await createTestHre({
         networks: {
-          low: { type: "edr-simulated", transactionGasCap: 350_000n },
+          low: { type: "edr-simulated", transactionGasCap: 16_000_000n },
         },
       });
       const other = await low.network.create("low");
-      const mocks = await other.vault.deployMocks();
-      await mocks.set({ volume: 5n });
-      expect(await other.vault.queryVolume()).to.equal(5n);
+      await other.vault.deployMocks({ overrides: extremes });
+      await vault.deployMocks({ overrides: extremes });
+      const [there, here] = await Promise.all(
+        [other.vault, vault].map(async (each) => {
+          const { pools, volume } = await each.snapshot();
+          const orders = [];
+          for await (const order of each.orders()) {
+            orders.push(order.orderID);
+          }
+          return { pools, volume, orders };
+        }),
+      );
+      expect(there).to.deep.equal(here);
       await other.close();
     });
 
@@ -184,21 +171,22 @@ describe("places of the mocks", () => {
       });
     });
 
-    it("of one contract refuse changes to another one, and replace nothing: VAULT_INVALID_ARGUMENT", async () => {
+    it("of one contract change another one with it only if that is a mock, too: VAULT_NOT_A_MOCK", async () => {
       await vault.deployMocks({ overrides: distinctState });
       const before = await vault.snapshot();
-      const { details } = await expectVaultError(
-        vault.mockAt("privatePool", {
-          overrides: { pools: { public: { locked: 9n } } },
-        }),
-        "VAULT_INVALID_ARGUMENT",
-      );
-      expect(details["problem"]).to.equal(
-        'mockAt("privatePool") does not replace the public pool contract, which they change',
-      );
-      expect(await vault.snapshot()).to.deep.equal(before);
       await vault.mockAt("privatePool");
       expect(await vault.snapshot()).to.deep.equal(before);
+      const overrides = {
+        pools: { public: { deposit: 7n, availabe: 8n, locked: 9n } },
+      };
+      await vault.mockAt("privatePool", { overrides });
+      expect(await vault.getLPAmountInfo("public")).to.include({ locked: 9n });
+      const mixed = vault.at({ publicPool: SECOND });
+      const { details } = await expectVaultError(
+        mixed.mockAt("privatePool", { overrides }),
+        "VAULT_NOT_A_MOCK",
+      );
+      expect(details).to.include({ address: SECOND });
     });
 
     it("are scripted alone: the other contracts are no mocks, VAULT_NOT_A_MOCK", async () => {
@@ -231,19 +219,13 @@ describe("places of the mocks", () => {
   }
 
   describe("of connectMocks()", () => {
-    it("are those of a vault, which hre.vault is, too", async () => {
+    it("are those of a vault", async () => {
       await vault.deployMocks();
       const connected = await connectMocks(vault);
       expect(connected.scenario).to.equal(null);
       await connected.set({ volume: 134n });
-      // A wallet has a connect(), too.
-      const request = vault.provider.request.bind(vault.provider);
-      const wallet = { request, connect: () => expect.fail("not a vault") };
-      await connectMocks(wallet, connected.addresses);
+      await connectMocks(vault.provider, connected.addresses);
       expect(await vault.queryVolume()).to.equal(134n);
-      await hre.vault.deployMocks();
-      await (await connectMocks(hre.vault)).set({ volume: 135n });
-      expect(await hre.vault.queryVolume()).to.equal(135n);
     });
 
     it("are refused if one is missing, or the mock of another role", async () => {

@@ -86,7 +86,7 @@ export async function matchers(
   // @ts-expect-error -- no such code
   await expect(tx).to.be.rejectedWithVaultError("VAULT_OOPS");
 
-  const { addresses } = await connectMocks(hre.vault);
+  const { addresses } = await connectMocks(await hre.vault.connect());
   // @ts-expect-error -- five roles are missing
   await connectMocks(provider, { vault: addresses.vault });
 }
