@@ -301,7 +301,10 @@ export function callsFor(
       "settledPrice and settledAmount are needed together",
     );
   }
-  const unknown = unknownOrders && unknownAnswers.indexOf(unknownOrders);
+  const unknown =
+    unknownOrders === undefined
+      ? undefined
+      : unknownAnswers.indexOf(unknownOrders);
   const token = paid?.token ?? ZeroAddress;
   const amount = paid === null ? 0n : paid?.amount;
   const settle = isFirst ? "setFirstSettlement" : "setSettlement";
