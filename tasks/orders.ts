@@ -1,9 +1,5 @@
-import {
-  FAILED_IDS_AT_END,
-  isEmptyOrder,
-  isFailedOrder,
-} from "../src/client/order-reader.js";
-import { UNKNOWN_IDS_AT_END } from "../src/client/orders.js";
+import { isEmptyOrder, isFailedOrder } from "../src/client/order-reader.js";
+import { FAILED_IDS_AT_END, UNKNOWN_IDS_AT_END } from "../src/client/orders.js";
 import type { ListedOrder, Order } from "../src/client/order-reader.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { hasOwnersScale, operations } from "../src/protocol/index.js";
@@ -49,7 +45,7 @@ export default readAction(ordersTask, async (vault, args, { terminal }) => {
     envelope,
     newestOf(vault, orders, args.limit),
     { ...vault.settings, chainTime, raw },
-    `Whole holders, times and fees: --json, --format ndjson or csv.${isSearch ? ` Stopped after ${UNKNOWN_IDS_AT_END} ids in a row without an order, or ${FAILED_IDS_AT_END} unknown ones that fail.` : ""}`,
+    `Whole holders, times and fees: --json, --format ndjson or csv.${isSearch ? ` Stopped after ${UNKNOWN_IDS_AT_END} ids in a row without an order, or ${FAILED_IDS_AT_END} that fail.` : ""}`,
   );
   const isRead = await writeListing(listing, form, args, terminal);
   return { streamed: true, ok: !isRead || listing.failures() === 0 };

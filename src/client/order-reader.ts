@@ -1,5 +1,3 @@
-import type { Buffer } from "node:buffer";
-
 import { ZeroAddress } from "ethers";
 import pLimit from "p-limit";
 
@@ -7,20 +5,22 @@ import { VaultError } from "../errors.js";
 import type { VaultOrder } from "../protocol/index.js";
 import { getBalance } from "../rpc/accounts.js";
 import { isReorganised } from "../rpc/blocks.js";
+import type { CallResult } from "../rpc/calls.js";
+import type { RevertReason } from "../rpc/revert-reason.js";
 import { fewRetries } from "../rpc/rpc-client.js";
 import type { LocatedAddress } from "./addresses.js";
-import { addressAt, encodeCall, viewOf } from "./codec.js";
-import type { FailedReading, Context } from "./read-at-block.js";
+import { encodeCall, viewOf } from "./codec.js";
 import {
-  PACKED_SIZE,
   callLens,
   canRunLens,
   encodeReadOrders,
   entryAnswer,
   tryLens,
+  unpackOrder,
 } from "./lens/lens.js";
 import type { LensAnswer, LensEntry } from "./lens/lens.js";
 import { readAnswer, readCall, requestAtBlock } from "./read-at-block.js";
+import type { Context, FailedReading } from "./read-at-block.js";
 
 /** An order and its id. Values are unscaled. */
 export type Order = { readonly orderID: bigint } & VaultOrder;
@@ -71,29 +71,31 @@ const zeros: readonly unknown[] = [0n, 0, "", ZeroAddress];
 
 const getOrderInfo = { operation: "getOrderInfo", role: "trading" } as const;
 
-/** So many unknown ids in a row that fail end a list without a last id. */
-export const FAILED_IDS_AT_END = 16;
-
-/** Why an id failed that was not asked for by itself. */
-export const USED_UP = "it used up 500,000 gas, as did the ids around it";
-
-/** So many of the ids that used up their share are tried with more. */
-const SAMPLE = 4;
-
 /** Requests for one order at the same time. */
 const SINGLE_READS = 16;
+
+/** Of so many ids in a row that used up their share of the gas, a sample is asked again. */
+const LONG_ROW = 16;
+const SAMPLE = 4;
+
+/** Why an id of such a row failed: it used up all gas, as an invalid opcode does. */
+const USED_UP: RevertReason = {
+  kind: "invalid-opcode",
+  text: "it used up 500,000 gas, as did the ids around it",
+  data: "0x",
+};
 
 /** Orders, perhaps unpacked as they are iterated: their bytes take less memory. */
 export type Orders = Iterable<ListedOrder> & { readonly length: number };
 
-/** What a request found. */
+/** The answer to a request for orders. */
 export interface Part {
-  /** Of the first ids that were requested; none if the node refuses so many. */
-  readonly orders: Orders;
-  /** Ids behind them, for {@link OrderReader.readUsedUp}. */
-  readonly usedUp: readonly bigint[];
+  /** The first of the ids that were requested; none if the node refuses so many. */
+  readonly ids: readonly bigint[];
+  /** Undefined if each order is a request of its own. */
+  readonly answer?: LensAnswer;
   /** The most ids that the next request should be for. */
-  readonly most: number;
+  readonly nextSize: number;
 }
 
 /** Reads orders at one block. */
@@ -102,154 +104,165 @@ export class OrderReader {
 
   /**
    * @param isRange True if each id is the one after the id before it.
-   * @param concurrency Requests for one order at the same time.
+   * @param singleReads Requests for one order at the same time.
    */
   constructor(
     private readonly context: Context,
     private readonly target: LocatedAddress,
     private readonly isRange: boolean,
-    concurrency = SINGLE_READS,
+    private readonly singleReads = SINGLE_READS,
   ) {
-    this.#single = pLimit(concurrency);
+    this.#single = pLimit(singleReads);
   }
 
   /**
-   * Reads the first of some ids: as many as the gas of one request allows, or each by a
-   * request of its own if the node cannot run the lens.
+   * Requests the first of some ids, as many as the gas of one request allows.
    *
-   * @throws VaultError if the node does not answer; VAULT_REORGED; VAULT_NO_CODE
+   * @throws VaultError if the node does not answer; VAULT_REORGED
    */
-  public async read(ids: readonly bigint[]): Promise<Part> {
-    const { context, target, isRange } = this;
+  public async request(ids: readonly bigint[]): Promise<Part> {
+    const { context, target, isRange, singleReads } = this;
     const { rpc, from } = context;
     // At the caller's address, the lens would replace the trading contract.
     const isPlain = rpc.node.runsLens === false || from === target.address;
     if (isPlain || ids.length === 1) {
-      const orders = await this.#readEach(ids.slice(0, SINGLE_READS));
-      return { orders, usedUp: [], most: SINGLE_READS };
+      return { ids: ids.slice(0, singleReads), nextSize: singleReads };
     }
-    let answer: LensAnswer;
+    const answer = await this.#askLens(ids);
+    if (answer === undefined) {
+      return { ids: [], nextSize: Math.floor(ids.length / 2) };
+    }
+    const { length } = answer.entries;
+    const isCut = length < ids.length;
+    const row = usedUpAtEnd(answer.entries);
+    // The next request may have the gas for a longer row of them.
+    const isRowCut = isRange && isCut && row < Math.min(LONG_ROW, length);
+    return {
+      ids: ids.slice(0, isRowCut ? length - row : length),
+      answer,
+      nextSize: isCut ? length : Infinity,
+    };
+  }
+
+  /** @returns Undefined if the node refuses so many. */
+  async #askLens(ids: readonly bigint[]): Promise<LensAnswer | undefined> {
+    const { context, target, isRange } = this;
+    const rpc = context.rpc.withRetries(fewRetries);
+    const data = encodeReadOrders(target.address, ids, isRange);
     try {
-      const data = encodeReadOrders(target.address, ids, isRange);
-      const patient = rpc.withRetries(fewRetries);
-      answer = await callLens({ ...context, rpc: patient }, data);
+      const answer = await callLens({ ...context, rpc }, data);
       const { length } = answer.entries;
-      if (length === 0 || length > ids.length) {
-        throw rpc
-          .parser("eth_call")
-          .invalid(`${length} orders for ${ids.length} ids`);
+      if (length > 0 && length <= ids.length) {
+        return answer;
       }
     } catch (error) {
       await this.#requireNode(error);
-      await canRunLens(rpc, from);
-      return { orders: [], usedUp: [], most: Math.floor(ids.length / 2) };
     }
-    const { length } = answer.entries;
-    const most = length < ids.length ? length : Infinity;
-    const end =
-      answer.entries.findLastIndex(({ status }) => status !== "usedUp") + 1;
-    if (isRange && length - end >= FAILED_IDS_AT_END) {
-      const orders = await this.#ordersIn(answer, ids.slice(0, end));
-      return { orders, usedUp: ids.slice(end, length), most };
-    }
-    // The next request may have enough gas for a longer row of them.
-    const count = isRange && length < ids.length && end > 0 ? end : length;
-    const orders = await this.#ordersIn(answer, ids.slice(0, count));
-    return { orders, usedUp: [], most };
+    await canRunLens(context.rpc, context.from);
+    return undefined;
   }
 
   /**
-   * Reads ids in a row of which each used up its share of the gas, as unknown ones do.
-   * They are read one by one unless the first of them use up a quarter of a request's gas
-   * each, too: more than any order needs.
+   * The orders of a part. Those that used up their share of the gas are requested again.
+   *
+   * @throws VaultError if the node does not answer; VAULT_REORGED; VAULT_NO_CODE
    */
-  public async readUsedUp(ids: readonly bigint[]): Promise<ListedOrder[]> {
-    const { context, target } = this;
-    const first = ids.slice(0, SAMPLE).map((id) => ({
-      target: target.address,
-      data: encodeCall(getOrderInfo.operation, [id]).data,
-    }));
-    const answer = await tryLens(context, first);
-    const { entries = [] } = answer ?? {};
-    if (
-      entries.length < first.length ||
-      entries.some(({ status }) => status !== "usedUp")
-    ) {
-      return await this.#readEach(ids);
+  public async orders({ ids, answer }: Part): Promise<Orders> {
+    if (answer === undefined) {
+      return await Promise.all(
+        ids.map(async (id) => await this.#readAlone(id)),
+      );
     }
-    const reverted = { kind: "unknown", text: USED_UP, data: "0x" } as const;
-    const given = { reverted };
-    const read = await readAnswer(context, getOrderInfo, target, given, false);
-    return await Promise.all(
-      ids.map(async (id) => await this.#toListed(id, read)),
-    );
-  }
-
-  async #readEach(ids: readonly bigint[]): Promise<ListedOrder[]> {
-    return await Promise.all(ids.map(async (id) => await this.readAlone(id)));
-  }
-
-  async #ordersIn(answer: LensAnswer, ids: readonly bigint[]): Promise<Orders> {
+    const row = usedUpAtEnd(answer.entries.slice(0, ids.length));
+    const rowStart = ids.length - row;
+    const isUnknown =
+      this.isRange &&
+      row >= LONG_ROW &&
+      (await this.#useUpMore(ids.slice(rowStart, rowStart + SAMPLE)));
     const others = new Map<number, ListedOrder>();
-    const reads: Array<Promise<unknown>> = [];
+    const readings: Array<Promise<unknown>> = [];
     for (const [index, orderID] of ids.entries()) {
       const entry = answer.entries[index];
       // Most are packed: a promise for each order would be more than its bytes.
       if (entry !== undefined && entry.status !== "packed") {
-        const reading = this.#readOther(answer, entry, orderID);
-        reads.push(reading.then((order) => others.set(index, order)));
+        const reading =
+          isUnknown && index >= rowStart
+            ? this.#decode(orderID, { reverted: USED_UP })
+            : this.#readOther(orderID, answer, entry);
+        readings.push(reading.then((order) => others.set(index, order)));
       }
     }
-    await Promise.all(reads);
+    await Promise.all(readings);
     const iterate = () => unpackAll(answer, ids, others);
     return { length: ids.length, [Symbol.iterator]: iterate };
   }
 
+  /**
+   * True if ids use up a quarter of a request's gas each, which is more than any order needs:
+   * then their row is taken for unknown ids. Else each of the row is read by itself.
+   */
+  async #useUpMore(ids: readonly bigint[]): Promise<boolean> {
+    const calls = ids.map((id) => ({
+      target: this.target.address,
+      data: encodeCall("getOrderInfo", [id]).data,
+    }));
+    const { entries = [] } = (await tryLens(this.context, calls)) ?? {};
+    return (
+      entries.length === ids.length &&
+      entries.every(({ status }) => status === "usedUp")
+    );
+  }
+
   async #readOther(
+    orderID: bigint,
     answer: LensAnswer,
     entry: LensEntry,
-    orderID: bigint,
   ): Promise<ListedOrder> {
-    if (entry.status === "tooLong" || entry.status === "usedUp") {
-      return await this.readAlone(orderID);
-    }
-    const given = entryAnswer(answer, entry);
+    return entry.status === "tooLong" || entry.status === "usedUp"
+      ? await this.#readAlone(orderID)
+      : await this.#decode(orderID, entryAnswer(answer, entry), entry.hasCode);
+  }
+
+  async #decode(
+    orderID: bigint,
+    answer: CallResult,
+    hasCode = true,
+  ): Promise<ListedOrder> {
     const { context, target } = this;
     return await this.#toListed(
       orderID,
-      await readAnswer(context, getOrderInfo, target, given, !entry.hasCode),
+      readAnswer(context, getOrderInfo, target, answer, !hasCode),
     );
   }
 
   /** Reads an order by a plain call, with all gas that the node allows. */
-  public async readAlone(orderID: bigint): Promise<ListedOrder> {
+  async #readAlone(orderID: bigint): Promise<ListedOrder> {
     const { context, target } = this;
-    const call = encodeCall(getOrderInfo.operation, [orderID]);
-    const read = await this.#single(readCall, context, call, target).then(
-      (value) => ({ value }),
-      (error: unknown) => ({ error }),
+    const call = encodeCall("getOrderInfo", [orderID]);
+    return await this.#toListed(
+      orderID,
+      this.#single(readCall, context, call, target),
     );
-    return await this.#toListed(orderID, read);
   }
 
   /** @throws The error, if it is not only of this order */
   async #toListed(
     orderID: bigint,
-    read: { readonly value: unknown } | { readonly error: unknown },
+    reading: Promise<unknown>,
   ): Promise<ListedOrder> {
-    if ("value" in read) {
+    try {
       // the decoder follows the table entry that makes the type
-      return { orderID, ...(read.value as VaultOrder) };
+      return { orderID, ...((await reading) as VaultOrder) };
+    } catch (error) {
+      const isOfOrder =
+        VaultError.isVaultError(error) &&
+        error.kind === "chain" &&
+        error.code !== "VAULT_NO_CODE";
+      return {
+        orderID,
+        error: isOfOrder ? error : await this.#requireNode(error),
+      };
     }
-    const { error } = read;
-    const isOfOrder =
-      VaultError.isVaultError(error) &&
-      error.kind === "chain" &&
-      error.code !== "VAULT_NO_CODE";
-    return {
-      orderID,
-      error: isOfOrder ? error : await this.#requireNode(error),
-    };
   }
 
   /**
@@ -279,6 +292,12 @@ export class OrderReader {
   }
 }
 
+/** How many of the last entries used up their share of the gas. */
+function usedUpAtEnd(entries: readonly LensEntry[]): number {
+  const last = entries.findLastIndex(({ status }) => status !== "usedUp");
+  return entries.length - 1 - last;
+}
+
 function* unpackAll(
   { bytes, entries }: LensAnswer,
   ids: readonly bigint[],
@@ -291,38 +310,7 @@ function* unpackAll(
     if (other !== undefined) {
       yield other;
     } else if (entry !== undefined) {
-      yield unpack(bytes, view, entry, orderID);
+      yield unpackOrder(bytes, view, entry, orderID);
     }
   }
-}
-
-/** Reads an order as `PACKED` in contracts/lens/VaultLens.sol tells. */
-function unpack(
-  bytes: Buffer,
-  view: DataView,
-  { start, end }: LensEntry,
-  orderID: bigint,
-): Order {
-  return {
-    orderID,
-    exType: bytes.toString("utf8", start + PACKED_SIZE, end),
-    holder: addressAt(bytes, start + 4),
-    number: amountAt(view, start + 32),
-    exFee: amountAt(view, start + 44),
-    lockFee: amountAt(view, start + 56),
-    newLockFee: amountAt(view, start + 68),
-    openPrice: amountAt(view, start + 80),
-    marginAmount: amountAt(view, start + 92),
-    marginFee: amountAt(view, start + 104),
-    startTime: view.getBigUint64(start + 24),
-    closePrice: amountAt(view, start + 116),
-    contractType: view.getUint8(start + 2),
-    state: view.getUint8(start + 3),
-  };
-}
-
-function amountAt(view: DataView, offset: number): bigint {
-  const high = view.getUint32(offset);
-  const low = view.getBigUint64(offset + 4);
-  return high === 0 ? low : (BigInt(high) << 64n) | low;
 }

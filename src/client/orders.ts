@@ -3,31 +3,19 @@ import { MaxUint256 } from "ethers";
 import { VaultError, invalidArgument } from "../errors.js";
 import { asRecord } from "../json.js";
 import type { OrderState, OrderStateName } from "../protocol/index.js";
-import { getBlock, readOnBranch } from "../rpc/blocks.js";
+import { getBlock, requireReadsOfBranch } from "../rpc/blocks.js";
 import {
+  checkOptions,
+  option,
   parseAddress,
   parseCount,
   parseEnum,
   parseUint256,
   requireFixedBlock,
-  checkOptions,
-  option,
 } from "./inputs.js";
 import type { OneOf, OptionsOf } from "./inputs.js";
-import {
-  FAILED_IDS_AT_END,
-  OrderReader,
-  USED_UP,
-  isEmptyOrder,
-  isFailedOrder,
-} from "./order-reader.js";
-import type {
-  FailedOrder,
-  ListedOrder,
-  Order,
-  Orders,
-  Part,
-} from "./order-reader.js";
+import { OrderReader, isEmptyOrder, isFailedOrder } from "./order-reader.js";
+import type { FailedOrder, ListedOrder, Orders, Part } from "./order-reader.js";
 import { scanOptions } from "./read-at-block.js";
 import type { Readable } from "./read-at-block.js";
 
@@ -74,12 +62,12 @@ export type OrdersOptions = OptionsOf<typeof filterOptions> &
 
 const ordersOptions = { ...filterOptions, ...rangeOptions, ...idOptions };
 
-/** So far behind its first id, an open range has no order. Its contract may count in 32 bits. */
-const FAR_BEHIND = 2n ** 31n;
 const MAX_CHUNK = 800;
 /** Requests under way: more would be faster, but take more memory. */
 const CONCURRENCY = 3;
-/** So many ids in a row without an order end a list without a last id. */
+/** So many ids in a row that fail end a list without a last id. */
+export const FAILED_IDS_AT_END = 16;
+/** So many ids in a row without an order end it, too. */
 export const UNKNOWN_IDS_AT_END = 500;
 
 /** @see VaultClient.orders */
@@ -90,8 +78,8 @@ export async function* readOrders(
   const stop = new AbortController();
   try {
     checkOptions("orders()", options, ordersOptions);
-    const { signal, onProgress, strict } = options;
-    const matches = parseFilter(options);
+    const { signal, onProgress } = options;
+    const isListed = parseFilter(options);
     const ids = parseIds(options);
     parseCount(options.chunkSize, "chunkSize");
     const concurrency = parseCount(options.concurrency, "concurrency");
@@ -110,55 +98,39 @@ export async function* readOrders(
     );
     // The first request may show that the others are not wanted so.
     const isCautious = ids.isOpen || rpc.node.runsLens !== true;
-    const parts = partsOf(reader, ids, options, isCautious);
-    const end = ids.isOpen ? new EndOfList(reader, ids.first) : undefined;
-    let done = 0;
-    for await (const found of parts) {
-      for (const order of (await end?.leaveOut(found)) ?? found) {
-        if (isFailedOrder(order) && strict === true) {
-          throw errorNaming(order);
-        }
-        if (isFailedOrder(order) || matches(order)) {
+    const end = ids.isOpen ? new EndOfList() : undefined;
+    let read = 0;
+    for await (const part of readParts(reader, ids, options, isCautious)) {
+      for (const order of end?.leaveOut(part) ?? part) {
+        if (isListed(order)) {
           yield order;
           signal?.throwIfAborted();
         }
       }
-      done = end?.length ?? done + found.length;
+      read += part.length;
+      const done = end?.length ?? read;
       if (done > 0) {
         // JavaScript also accepts an async one, whose rejection ends the list, too.
         await onProgress?.({ done, total: ids.isOpen ? done : ids.total });
-      }
-      if (end?.error !== undefined) {
-        throw end.error;
       }
       if (end?.isReached === true) {
         break;
       }
     }
-    await readOnBranch(rpc, pin, async () => await Promise.resolve());
+    end?.requireUnknown();
+    await requireReadsOfBranch(rpc, pin);
   } finally {
     stop.abort();
   }
 }
 
-/** The error with the id of its order. */
-function errorNaming({ orderID, error }: FailedOrder): VaultError {
-  const { code, details, cause } = error;
-  const name = `order ${orderID}`;
-  const named =
-    "operation" in details
-      ? { operation: `${details["operation"]} of ${name}` }
-      : { method: `${details["method"]} (${name})` };
-  return new VaultError(code, { ...details, ...named }, cause);
-}
-
 /**
- * Reads ids in their order, with several requests under way. What is requested depends
- * only on what was handed out, not on when others are answered.
+ * Requests ids in their order, several chunks at once. What is requested depends only on
+ * what was handed out, not on when others are answered.
  *
  * @param isCautious True if one request comes before the others.
  */
-async function* partsOf(
+async function* readParts(
   reader: OrderReader,
   ids: Ids,
   { chunkSize = MAX_CHUNK, concurrency = CONCURRENCY }: OrdersOptions,
@@ -167,13 +139,12 @@ async function* partsOf(
   let size = chunkSize;
   let atOnce = isCautious ? 1 : concurrency;
   let requested = 0;
-  const underWay: Array<{ asked: readonly bigint[]; answer: Promise<Part> }> =
-    [];
+  const underWay: Array<{ asked: readonly bigint[]; part: Promise<Part> }> = [];
   const request = (asked: readonly bigint[]) => {
-    const answer = reader.read(asked.slice(0, size));
+    const part = reader.request(asked.slice(0, size));
     // A failure is thrown in its turn, or never if the reader has left.
-    answer.catch(() => undefined);
-    return { asked, answer };
+    part.catch(() => undefined);
+    return { asked, part };
   };
   for (;;) {
     while (underWay.length < atOnce && requested < ids.total) {
@@ -185,104 +156,78 @@ async function* partsOf(
     if (next === undefined) {
       return;
     }
-    const { orders, usedUp, most } = await next.answer;
-    yield orders;
-    if (usedUp.length > 0) {
-      yield await reader.readUsedUp(usedUp);
-    }
-    size = Math.min(size, most);
+    const part = await next.part;
+    yield await reader.orders(part);
+    size = Math.min(size, part.nextSize);
     atOnce = concurrency;
-    const rest = next.asked.slice(orders.length + usedUp.length);
+    const rest = next.asked.slice(part.ids.length);
     if (rest.length > 0) {
       underWay.unshift(request(rest));
     }
   }
 }
 
-/** Leaves out the unknown ids of a list without a last id, and finds its end. */
+/** Finds the end of a list without a last id, and leaves out what is behind its last order. */
 class EndOfList {
-  public isReached = false;
-  /** Why the end is not known. */
-  public error: VaultError | undefined;
   /** Ids up to the last order. */
   public length = 0;
   #read = 0;
-  #unknown = 0;
+  #failedInARow = 0;
   #isAnswered = false;
-  #firstError: VaultError | undefined;
-  /** Perhaps orders, if the list goes on: one behind a proxy may need more gas. */
-  readonly #silent: FailedOrder[] = [];
-  #far: Promise<ListedOrder> | undefined;
+  /** Since the last order. They are unknown unless another order follows. */
+  #failed: FailedOrder[] = [];
 
-  constructor(
-    private readonly reader: OrderReader,
-    private readonly first: bigint,
-  ) {}
+  public get isReached(): boolean {
+    return (
+      this.#failedInARow === FAILED_IDS_AT_END ||
+      this.#read - this.length === UNKNOWN_IDS_AT_END
+    );
+  }
 
-  /** @returns The orders, and ids that failed otherwise than unknown ones do. */
-  public async leaveOut(found: Iterable<ListedOrder>): Promise<ListedOrder[]> {
-    const orders: ListedOrder[] = [];
+  /** @returns The orders, each after the ids before it that failed. */
+  public *leaveOut(found: Orders): Generator<ListedOrder, void> {
     for (const order of found) {
       this.#read += 1;
-      if (!isFailedOrder(order)) {
-        this.#isAnswered = true;
-        this.#unknown = 0;
-        orders.push(...this.#silent.splice(0));
-        if (!isEmptyOrder(order)) {
-          orders.push(order);
-          this.length = this.#read;
-        }
-      } else if (await this.#isUnknown(order)) {
-        this.#unknown += 1;
-        if (kindOf(order.error) === "none") {
-          this.#silent.push(order);
-        }
+      if (isFailedOrder(order)) {
+        this.#failedInARow += 1;
+        this.#failed.push(order);
       } else {
-        this.#unknown = 0;
-        orders.push(...this.#silent.splice(0), order);
+        this.#failedInARow = 0;
+        this.#isAnswered = true;
+        if (!isEmptyOrder(order)) {
+          this.length = this.#read;
+          yield* this.#failed;
+          this.#failed = [];
+          yield order;
+        }
       }
-      this.isReached =
-        this.#unknown === FAILED_IDS_AT_END ||
-        this.#read - this.length === UNKNOWN_IDS_AT_END;
-      if (this.isReached && !this.#isAnswered) {
-        // A contract that refuses to be read may have orders.
-        this.error ??= this.#firstError;
-      }
-      if (this.isReached || this.error !== undefined) {
-        break;
+      if (this.isReached) {
+        return;
       }
     }
-    return orders;
   }
 
-  /** True if an id fails as one far behind the end does, which is no order. */
-  async #isUnknown({ error }: FailedOrder): Promise<boolean> {
-    if (error.details["reason"] === USED_UP) {
-      return true;
-    }
-    // An empty array has an invalid opcode for each id.
-    if (kindOf(error) !== "invalid-opcode") {
-      this.#firstError ??= error;
-    }
-    const farId = this.first + FAR_BEHIND;
-    this.#far ??= this.reader.readAlone(
-      farId < MaxUint256 ? farId : MaxUint256,
+  /** @throws VaultError if the ids at the end may be orders */
+  public requireUnknown(): void {
+    const doubtful = this.#failed.find(
+      ({ error }) =>
+        // The node has refused the request, or the contract refuses all reads. An empty array
+        // does that, too: it has an invalid opcode for each id.
+        error.kind !== "chain" ||
+        !(
+          this.#isAnswered || asRecord(error.cause)["kind"] === "invalid-opcode"
+        ),
     );
-    const far = await this.#far;
-    if (isFailedOrder(far) && far.error.kind === "rpc") {
-      this.error = far.error;
+    if (doubtful !== undefined) {
+      throw doubtful.error;
     }
-    return isFailedOrder(far) && reasonOf(error) === reasonOf(far.error);
   }
 }
 
-/** The kind of the revert, if there was one. */
-function kindOf({ cause }: VaultError): unknown {
-  return asRecord(cause)["kind"];
-}
-
-function parseFilter(options: OrdersOptions): (order: Order) => boolean {
+/** Which orders are listed; throws the error of one that failed, if that is wanted. */
+function parseFilter(options: OrdersOptions): (order: ListedOrder) => boolean {
   requireFixedBlock(options.blockTag, "blockTag");
+  const { strict, skipEmpty } = options;
   const state =
     options.state === undefined
       ? undefined
@@ -291,16 +236,31 @@ function parseFilter(options: OrdersOptions): (order: Order) => boolean {
     options.holder === undefined
       ? undefined
       : parseAddress(options.holder, "holder");
-  const skipEmpty = options.skipEmpty === true;
-  return (order) =>
-    (state === undefined || order.state === state) &&
-    (holder === undefined || order.holder === holder) &&
-    !(skipEmpty && isEmptyOrder(order));
+  return (order) => {
+    if (!isFailedOrder(order)) {
+      return (
+        (state === undefined || order.state === state) &&
+        (holder === undefined || order.holder === holder) &&
+        !(skipEmpty === true && isEmptyOrder(order))
+      );
+    }
+    if (strict === true) {
+      throw errorNaming(order);
+    }
+    return true;
+  };
+}
+
+/** The error with the id of its order. */
+function errorNaming({ orderID, error }: FailedOrder): VaultError {
+  const { code, details, cause } = error;
+  const place = "operation" in details ? "operation" : "method";
+  const named = `${details[place]} of order ${orderID}`;
+  return new VaultError(code, { ...details, [place]: named }, cause);
 }
 
 /** Ids to read: a list, or a range, which is open without a last id. */
 interface Ids {
-  readonly first: bigint;
   readonly isOpen: boolean;
   readonly total: number;
   /** The ids of some places in the list or range. */
@@ -320,7 +280,7 @@ function parseIds({
     const list = ids.map((id, index) => parseUint256(id, `ids[${index}]`));
     const take: Ids["take"] = (start, count) =>
       list.slice(start, start + count);
-    return { first: 0n, isOpen: false, total: list.length, take };
+    return { isOpen: false, total: list.length, take };
   }
   const first = parseUint256(firstId ?? 0n, "firstId");
   const last = parseUint256(lastId ?? MaxUint256, "lastId");
@@ -336,12 +296,5 @@ function parseIds({
       { length: Math.min(count, total - start) },
       (_, index) => first + BigInt(start + index),
     );
-  return { first, isOpen: lastId === undefined, total, take };
-}
-
-/** Why an order failed, without figures, which name the id. */
-function reasonOf({ code, cause, details, shortMessage }: VaultError): string {
-  const selector = String(asRecord(cause)["data"]).slice(0, 10);
-  const words = String(details["reason"] ?? shortMessage);
-  return `${code} ${selector} ${words.replaceAll(/0x[0-9a-f]+|\d+/giu, "#")}`;
+  return { isOpen: lastId === undefined, total, take };
 }

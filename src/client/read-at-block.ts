@@ -147,25 +147,36 @@ export async function readCall(
   const isEmpty = "data" in answer && answer.data.length === 0;
   // A call to an account without code succeeds with empty data.
   const lacksCode = isEmpty && !(await hasCode(rpc, target.address, block));
-  const read = await readAnswer(context, call, target, answer, lacksCode);
-  if ("error" in read) {
-    throw read.error;
-  }
-  return read.value;
+  return await readAnswer(context, call, target, answer, lacksCode);
 }
 
-/** The value of an answer, or its error, with the reason if the contract reverted. */
+/**
+ * The value of an answer.
+ *
+ * @throws VaultError with the reason if the contract reverted
+ */
 export async function readAnswer(
   context: Context,
   call: Pick<EncodedCall, "operation" | "role">,
   target: LocatedAddress,
   given: CallResult,
   lacksCode: boolean,
-): Promise<ReturnType<typeof decodeAnswer>> {
+): Promise<unknown> {
   const { rpc, block } = context;
   const answer = await explainAnswer(given, context);
   const { network } = rpc;
-  return decodeAnswer({ call, target, network, block, answer, lacksCode });
+  const read = decodeAnswer({
+    call,
+    target,
+    network,
+    block,
+    answer,
+    lacksCode,
+  });
+  if ("error" in read) {
+    throw read.error;
+  }
+  return read.value;
 }
 
 /**

@@ -248,10 +248,9 @@ export class VaultClient extends ReadMethods {
    *
    * An order that cannot be read is `{ orderID, error }`; with `strict: true`, its error is
    * thrown. For an unknown id the contract fails, or every value is zero (`isEmptyOrder()`).
-   * Without `lastId`, unknown ids are left out: those that fail as an id far behind the end
-   * does. The list ends at 16 of them in a row, or at 500 ids without an order. If no id is
-   * answered, the first error is thrown. A contract that answers every id with an order is
-   * read without end: pass a `lastId`.
+   * Without `lastId`, the list ends at 16 ids in a row that fail, or at 500 without an order;
+   * ids behind the last order are left out. If no id is answered, the first error is thrown.
+   * A contract that answers every id with an order is read without end: pass a `lastId`.
    *
    * @throws VaultError when iterated: VAULT_REORGED if the chain replaced the block
    * meanwhile; and for an invalid option, a missing contract or a node that does not

@@ -229,8 +229,7 @@ export async function requestAt<Answer>(
 }
 
 /**
- * Makes reads at a pinned block. Each answer to its hash is of its branch. Of a node that
- * takes only its number, the hash is compared once, after the last answer.
+ * Makes reads at a pinned block.
  *
  * @throws VaultError VAULT_REORGED if the chain has replaced the block
  */
@@ -240,10 +239,23 @@ export async function readOnBranch<Answer>(
   reads: () => Promise<Answer>,
 ): Promise<Answer> {
   const answer = await reads();
+  await requireReadsOfBranch(rpc, pin);
+  return answer;
+}
+
+/**
+ * After the last of some reads at a pinned block. Each answer to its hash is of its branch.
+ * Of a node that takes only its number, the hash is compared once.
+ *
+ * @throws VaultError VAULT_REORGED if the chain has replaced the block
+ */
+export async function requireReadsOfBranch(
+  rpc: RpcClient,
+  pin: PinnedBlock,
+): Promise<void> {
   if (rpc.node.takesHashes !== true) {
     await requireSameBranch(rpc, pin);
   }
-  return answer;
 }
 
 /** @throws VaultError VAULT_REORGED if the chain has replaced the block */

@@ -3,6 +3,7 @@ import type { Buffer } from "node:buffer";
 import { Interface, dataSlice, getAddress, id } from "ethers";
 
 import { assertInvariant, fallbackTo, vaultError } from "../../errors.js";
+import type { VaultOrder } from "../../protocol/index.js";
 import { quoteForeignText } from "../../redact.js";
 import { isReorganised } from "../../rpc/blocks.js";
 import type { BlockId, BlockInfo } from "../../rpc/blocks.js";
@@ -13,7 +14,7 @@ import { isRefusal } from "../../rpc/errors.js";
 import { fewRetries } from "../../rpc/rpc-client.js";
 import { decodeRevertReason } from "../../rpc/revert-reason.js";
 import type { RpcClient } from "../../rpc/rpc-client.js";
-import { WORD, hexWord, readSmallWord, readWord } from "../codec.js";
+import { WORD, addressAt, hexWord, readSmallWord, readWord } from "../codec.js";
 import { VaultLensArtifact } from "./artifact.js";
 
 export const lensCode: string = VaultLensArtifact.deployedBytecode;
@@ -183,7 +184,7 @@ const statuses = [
 ] as const;
 
 /** Bytes of a packed order before its pair: see PACKED in VaultLens.sol. */
-export const PACKED_SIZE = 4 + 20 + 8 + 8 * 12;
+const PACKED_SIZE = 4 + 20 + 8 + 8 * 12;
 
 /** @returns Undefined unless the bytes are the whole answer of a lens. */
 export function parseLensAnswer(bytes: Buffer): LensAnswer | undefined {
@@ -252,6 +253,37 @@ export function entryAnswer(
   return status === "reverted"
     ? { reverted: decodeRevertReason(`0x${data.toString("hex")}`) }
     : { data };
+}
+
+/** Reads an order as `PACKED` in contracts/lens/VaultLens.sol tells. */
+export function unpackOrder(
+  bytes: Buffer,
+  view: DataView,
+  { start, end }: LensEntry,
+  orderID: bigint,
+): { readonly orderID: bigint } & VaultOrder {
+  return {
+    orderID,
+    exType: bytes.toString("utf8", start + PACKED_SIZE, end),
+    holder: addressAt(bytes, start + 4),
+    number: amountAt(view, start + 32),
+    exFee: amountAt(view, start + 44),
+    lockFee: amountAt(view, start + 56),
+    newLockFee: amountAt(view, start + 68),
+    openPrice: amountAt(view, start + 80),
+    marginAmount: amountAt(view, start + 92),
+    marginFee: amountAt(view, start + 104),
+    startTime: view.getBigUint64(start + 24),
+    closePrice: amountAt(view, start + 116),
+    contractType: view.getUint8(start + 2),
+    state: view.getUint8(start + 3),
+  };
+}
+
+function amountAt(view: DataView, offset: number): bigint {
+  const high = view.getUint32(offset);
+  const low = view.getBigUint64(offset + 4);
+  return high === 0 ? low : (BigInt(high) << 64n) | low;
 }
 
 /** An unused address: the lens replaces no account there. */

@@ -10,7 +10,6 @@ import {
   failure,
   idOf,
   nodeOf,
-  order,
   outlineOf,
   present,
   range,
@@ -40,41 +39,27 @@ describe("client - the end of orders() without a last id", () => {
   speedUpTime();
 
   const gone = refusal("Gone");
+  const goneIds = (first: number, last: number): string[] =>
+    range(first, last).map((id) => `${id} VAULT_CALL_REVERTED Gone(id: ${id})`);
   const lists: ReadonlyArray<
     readonly [title: string, answers: Answers, listed: readonly string[]]
   > = [
     ["an order behind 499 empty ids", book(among(3, 503)), present(3, 503)],
     ["no order behind 500 empty ids", book(among(3, 504)), present(3)],
     [
-      "an order behind 15 ids that fail",
+      "an order behind 15 ids that fail, and these as failed",
       book(among(3, 19), gone),
-      present(3, 19),
+      [...goneIds(0, 2), ...present(3), ...goneIds(4, 18), ...present(19)],
     ],
-    ["no order behind 16 ids that fail", book(among(3, 20), gone), present(3)],
+    ["no order behind 16 ids that fail", book(among(0, 17), gone), present(0)],
     [
-      "no id between orders that reverts as one far behind the end does",
-      book(
-        among(...range(2, 30), 40),
-        reverts((id) => `order ${id} of 110`),
-      ),
-      present(...range(2, 30), 40),
+      "an id that fails before the first order, and none behind the last one",
+      but([0], malformed, book(among(1), gone)),
+      ["0 VAULT_RETURN_DATA_MALFORMED", ...present(1)],
     ],
     [
-      "an id between orders that reverts otherwise than one far behind the end",
-      but(
-        [5],
-        reverts(() => "frozen"),
-        book(among(...range(0, 9)), gone),
-      ),
-      [
-        ...present(...range(0, 4)),
-        "5 VAULT_CALL_REVERTED frozen",
-        ...present(...range(6, 9)),
-      ],
-    ],
-    [
-      "an id between orders that reverts without a reason, and none behind the end",
-      but([5], silent, book(among(...range(0, 9)), silent)),
+      "an id that fails between orders, however it does, and none of the last ids",
+      but([5], silent, but([10], malformed, book(among(...range(0, 9)), gone))),
       [
         ...present(...range(0, 4)),
         "5 VAULT_CALL_REVERTED no reason given",
@@ -82,51 +67,14 @@ describe("client - the end of orders() without a last id", () => {
       ],
     ],
     [
-      "the last order if it fails otherwise than the ids behind it",
-      but([9], malformed, book(among(...range(0, 8)), gone)),
-      [...present(...range(0, 8)), "9 VAULT_RETURN_DATA_MALFORMED"],
+      "an id that fails among empty ones, if an order follows",
+      but([4], gone, book(among(3, 400))),
+      [...present(3), ...goneIds(4, 4), ...present(400)],
     ],
     [
-      "the first order if it fails otherwise than the ids behind it",
-      but([0], malformed, book(among(1), gone)),
-      ["0 VAULT_RETURN_DATA_MALFORMED", ...present(1)],
-    ],
-    [
-      "orders behind 16 that fail otherwise than an id far behind the end, and these as failed",
-      but(
-        range(40, 55),
-        reverts(() => "MarketPaused"),
-        book(among(...range(0, 99)), gone),
-      ),
-      [
-        ...present(...range(0, 39)),
-        ...range(40, 55).map((id) => `${id} VAULT_CALL_REVERTED MarketPaused`),
-        ...present(...range(56, 99)),
-      ],
-    ],
-    [
-      "500 ids as failed if one far behind them fails otherwise, and nothing behind",
-      (id) =>
-        id < 10n || id === 510n
-          ? order(id)
-          : reverts(() => (id < 2n ** 30n ? "unknown" : "out of range"))(id),
-      [
-        ...present(...range(0, 9)),
-        ...range(10, 509).map((id) => `${id} VAULT_CALL_REVERTED unknown`),
-      ],
-    ],
-    [
-      "in their order an id that reverts without a reason, one that fails otherwise, and the order behind these",
-      but(
-        [1],
-        reverts(() => "paused"),
-        book(among(2), silent),
-      ),
-      [
-        "0 VAULT_CALL_REVERTED no reason given",
-        "1 VAULT_CALL_REVERTED paused",
-        ...present(2),
-      ],
+      "no id that fails among the last empty ones",
+      but([4], gone, book(among(3))),
+      present(3),
     ],
     ["nothing if every id is empty", empty, []],
   ];
@@ -144,31 +92,6 @@ describe("client - the end of orders() without a last id", () => {
       });
     }
   }
-
-  it("orders() lists nothing behind the only order, from its id 2 ** 31 on, if the other ids revert without a reason", async () => {
-    const firstId = 2n ** 31n;
-    const node = nodeOf(book((id) => id === firstId, silent));
-    const listed = await outlineOf(node, { firstId });
-    expect(listed).to.deep.equal(present(firstId));
-  });
-
-  it("orders() throws what the node says if it refuses the id far behind the end, which shows what failed ids are", async () => {
-    const node = nodeOf(
-      but(
-        [5],
-        reverts(() => "Gone"),
-        book(among(...range(0, 30))),
-      ),
-    );
-    node.on("eth_call", async ([call], answer) => {
-      const { data } = fieldsOf(call);
-      if (String(data).length < 200 && idOf(data) > 2n ** 30n) {
-        throw failure("no such slot", -32_000);
-      }
-      return await answer();
-    });
-    await expectVaultError(outlineOf(node), "VAULT_RPC_ERROR");
-  });
 
   it("orders() throws what the node says if it refuses sixteen orders in a row, and does not take that for the end", async () => {
     const node = nodeOf(book(among(...range(0, 30))));

@@ -12,6 +12,7 @@ import type {
   VaultSnapshot,
 } from "../../../src/client/index.js";
 import { startAnvil } from "../../helpers/anvil.js";
+import { expectVaultError } from "../../helpers/assertions.js";
 import type { ServerProcess } from "../../helpers/child-process.js";
 import { deployInstance, sendTo } from "../../helpers/deployment/deploy.js";
 import { fetchProvider } from "../../helpers/fetch-provider.js";
@@ -131,12 +132,13 @@ describe("orders() of a contract whose unknown ids use up all gas", () => {
     }
   }
 
-  it("orders() lists orders that need more gas than the node allows as failed, behind a proxy all but the last", async () => {
+  it("orders() lists orders that need more gas than the node allows as failed, and does not take the last one for an unknown id", async () => {
     const provider = capped(node, 700_000);
     const { large, "behind a proxy": proxy } = contracts;
-    expect((await read(provider, large, {})).failed).to.deep.equal([
-      0, 799, 800, 1_599,
-    ]);
+    const { failed } = await read(provider, large, { lastId: LARGE - 1 });
+    expect(failed).to.deep.equal([0, 799, 800, 1_599]);
+    await expectVaultError(read(provider, large, {}), "VAULT_RPC_ERROR");
+    // The proxy reverts for want of gas as it does for an unknown id.
     expect((await read(provider, proxy, {})).failed).to.deep.equal([
       0, 799, 800,
     ]);
@@ -162,7 +164,7 @@ describe("orders() of a contract whose unknown ids use up all gas", () => {
       const provider = capped(node, cap);
       expect(await read(provider, trading, {})).to.deep.equal({
         found,
-        failed: [],
+        failed: [0],
       });
       expect(
         await read(provider, trading, { lastId: 40, skipEmpty: true }),
@@ -177,6 +179,14 @@ describe("orders() of a contract whose unknown ids use up all gas", () => {
       params: [proxy, forwarderTo(String(contracts[0]))],
     });
     expect(await read(node, proxy, {})).to.deep.equal({
+      found: [],
+      failed: [],
+    });
+  });
+
+  it("orders() lists nothing of an empty contract, whose ids are an invalid opcode each, if each is a call of its own", async () => {
+    const { 0: trading } = contracts;
+    expect(await read(node, trading, { from: trading })).to.deep.equal({
       found: [],
       failed: [],
     });
