@@ -184,7 +184,7 @@ const errors = {
     },
     VAULT_INVALID_JOURNAL: {
       text: "The settlement journal {file} cannot be used: {problem}.",
-      fix: "{remedy}",
+      fix: "Do not delete it: it may be the only record of a transaction that was sent. If it belongs to another user, as after a run as root, give it to the one who runs this task (chown). Else read it, check the account on the chain, and then rename and keep it.",
     },
     VAULT_JOURNAL_NOT_WRITTEN: {
       text: "The settlement journal {file} could not be written: {problem}.",

@@ -155,6 +155,27 @@ export async function requireFeeLimit(
   }
 }
 
+/**
+ * Returns fees that nodes accept in place of the old ones: each an eighth more, rounded
+ * up, and at least what the node asks for now. A fee of 0 becomes 1: both must rise.
+ */
+export function raiseFees(old: Fees, asked: Fees): Fees {
+  const price = "gasPrice" in asked ? asked.gasPrice : asked.maxFeePerGas;
+  if ("gasPrice" in old) {
+    return { gasPrice: max(raise(old.gasPrice), price) };
+  }
+  const askedTip = "gasPrice" in asked ? 0n : asked.maxPriorityFeePerGas;
+  const tip = max(raise(old.maxPriorityFeePerGas), askedTip);
+  return {
+    maxFeePerGas: max(max(raise(old.maxFeePerGas), price), tip),
+    maxPriorityFeePerGas: tip,
+  };
+}
+
+function raise(price: bigint): bigint {
+  return price === 0n ? 1n : (price * 9n + 7n) / 8n;
+}
+
 export interface Gas {
   readonly gas: bigint;
 }

@@ -3,13 +3,20 @@ import type { Hex } from "../protocol/index.js";
 import { isUnanswered } from "../rpc/errors.js";
 import { pause, unlessAborted } from "../rpc/signals.js";
 import { look, refusedBy } from "./outcome.js";
-import type { Outcome, Seen, Sought, Stopped } from "./outcome.js";
-import type { RequestedReplacement, SignedReplacement } from "./replace.js";
+import type {
+  Outcome,
+  Seen,
+  SendingEvent,
+  Sought,
+  Stopped,
+} from "./outcome.js";
 import { describeProblem, newestOf, send } from "./transaction.js";
 import type {
+  RequestedReplacement,
   SendAnswer,
   SentTransaction,
   SentTransactions,
+  SignedReplacement,
 } from "./transaction.js";
 
 /** The time that a settlement may take. */
@@ -36,39 +43,9 @@ export class TimeLimit {
   }
 }
 
-export type SendingEvent =
-  /** Sends a transaction, or follows an interrupted one. Null: not known yet. */
-  | {
-      readonly type: "sending" | "resuming";
-      readonly hash: Hex | null;
-      readonly nonce: number;
-    }
-  /** Sends another transaction with the nonce of the one that is not mined. */
-  | {
-      readonly type: "replacing";
-      readonly kind: "settlement" | "cancellation";
-      readonly hash: Hex;
-      readonly nonce: number;
-    }
-  | { readonly type: "hash"; readonly hash: Hex }
-  | {
-      readonly type: "mined";
-      readonly hash: Hex;
-      readonly blockNumber: number;
-    }
-  /** One more confirmation, if `confirmations` is more than 1. */
-  | {
-      readonly type: "confirmed";
-      readonly hash: Hex;
-      readonly confirmations: number;
-      readonly wanted: number;
-    }
-  /** Problem that does not end the settlement. */
-  | { readonly type: "trouble"; readonly message: string };
-
 /** What is to be mined, by which rules, and the journal. */
 export interface Job extends Sought {
-  /** Oldest first; the newest is sent. */
+  /** The newest is sent. */
   readonly transactions: SentTransactions;
   /** True if another process may have sent one of them: they are looked for first. */
   readonly isResumed: boolean;
@@ -100,15 +77,22 @@ export interface Replacing {
 
 type Decision = Outcome | RequestedReplacement | "look" | "send";
 
-/** Looks between two sends of the same bytes, or two tries to replace them. */
-const LOOKS_BETWEEN_TRIES = 2;
+/** Looks in a row that show the same: a node that is behind, or a re-org, may mislead one. */
+const ENOUGH_LOOKS = 2;
+/** Such looks after which a transaction without signed bytes counts as lost. */
+const LOOKS_UNTIL_LOST = 7;
 /** A node that mines at once has done so by then. */
 const SECOND_LOOK_MS = 100;
-/** Looks after which a transaction without signed bytes counts as lost. */
-const LOOKS_UNTIL_LOST = 7;
 const NOT_IN_TIME = "the node did not answer in time";
 const OF_ANOTHER =
   "another process goes on with this settlement, or has finished it";
+
+const NEVER_SENT = {
+  kind: "stopped",
+  status: "refused",
+  code: "VAULT_RPC_TIMEOUT",
+  reason: "The round could not be read in time, so nothing was sent.",
+} as const;
 
 /**
  * Follows transactions from the moment at which the journal has them: it looks at the
@@ -119,19 +103,15 @@ export class Following {
   public transactions: SentTransactions;
   /** What the newest look that had an answer showed. */
   #known: Seen | undefined;
-  /** True once one of them may have left this process, or another one. */
-  #mayHaveLeft: boolean;
-  /** True once this process sent one of them. */
-  #hasSent = false;
-  /** To the newest transaction; undefined if it was not sent here. */
+  /** Looks in a row that showed that, since the last try to send or to replace. */
+  #looks = 0;
+  /** To the last send of this process. */
   #answer: SendAnswer | undefined;
-  /** Looks in a row that showed the same, since the last try to send or to replace. */
-  #looks = LOOKS_BETWEEN_TRIES;
-  /** Unix milliseconds of the last try to replace. */
+  /** True once one of the transactions may have left this process, or another one. */
+  #mayHaveLeft: boolean;
+  /** Unix milliseconds of the last try to sign a replacement. */
   #replacedAt = 0;
-  /** Why the last try to replace failed. */
-  #notReplaced: string | undefined;
-  readonly #troubles = new Set<string>();
+  readonly #warnings = new Set<string>();
 
   constructor(private readonly job: Job) {
     this.transactions = job.transactions;
@@ -140,42 +120,32 @@ export class Following {
 
   /** Never throws. Called again, it looks again: a re-org may have moved the end. */
   public async toEnd(): Promise<Outcome> {
-    try {
-      return await this.#toEnd();
-    } catch (error) {
-      return this.#undecided(describeProblem(error));
-    }
-  }
-
-  async #toEnd(): Promise<Outcome> {
     const { limit, isResumed, pollingIntervalMs } = this.job;
     const isNew = this.#known === undefined;
     let decision: Decision = isNew && !isResumed ? "send" : "look";
     let wait = isNew ? 0 : pollingIntervalMs;
-    while (typeof decision === "string") {
-      if (decision === "look") {
-        await pause(wait, limit.signal);
-        wait = pollingIntervalMs;
-      } else {
-        this.#looks = 0;
-        const end =
-          decision === "send"
-            ? await this.#send()
-            : await this.#replace(decision);
-        if (end !== undefined) {
-          return end;
+    try {
+      while (typeof decision === "string") {
+        if (decision === "look") {
+          await pause(wait, limit.signal);
+          wait = pollingIntervalMs;
+        } else {
+          const end = await (decision === "send"
+            ? this.#send()
+            : this.#replace(decision));
+          if (end !== undefined) {
+            return end;
+          }
+          this.#looks = 0;
+          // The next look is at once.
+          wait = Math.min(SECOND_LOOK_MS, pollingIntervalMs);
         }
-        // The next look is at once.
-        wait = Math.min(SECOND_LOOK_MS, pollingIntervalMs);
+        decision = this.#decide(await this.#look());
       }
-      const looking = look(this.job, this.transactions, this.#known);
-      // If the time ends meanwhile, the look before is all that is known.
-      const seen = (await unlessAborted(looking, limit.signal)) ??
-        this.#known ?? { kind: "unread", text: NOT_IN_TIME };
-      await this.#take(seen);
-      decision = this.#decide(seen);
+      return decision;
+    } catch (error) {
+      return this.#undecided(describeProblem(error));
     }
-    return decision;
   }
 
   get #newest(): SentTransaction {
@@ -188,18 +158,18 @@ export class Following {
     const { kind, hash, raw } = this.#newest;
     const answer = this.#answer;
     const isUnsent = !this.#mayHaveLeft && answer === undefined;
-    const mayTry = this.#looks >= LOOKS_BETWEEN_TRIES;
+    const isSure = this.#looks >= ENOUGH_LOOKS;
     // It is mined for good.
     if (seen.kind === "mined" && seen.depth >= confirmations) {
       return seen;
     }
     // Another one is, with its nonce.
-    if (seen.kind === "replaced" && seen.depth >= confirmations) {
+    if (seen.kind === "replaced" && seen.depth >= confirmations && isSure) {
       const reason = `It was replaced: ${seen.text}, so it can never be mined.`;
       return { ...this.#undecided(reason), kind: "dropped" };
     }
     if (limit.isOver) {
-      return isUnsent ? this.#neverSent(seen) : this.#timeIsOver(seen);
+      return isUnsent ? NEVER_SENT : this.#timeIsOver(seen);
     }
     if (seen.kind !== "pending" && seen.kind !== "absent") {
       return "look";
@@ -209,42 +179,40 @@ export class Following {
       return "cancel";
     }
     if (seen.kind === "absent") {
+      const { round } = seen;
       // It did not leave this process; a plugin may have sent it, so a node has time to show it.
       if (answer?.kind === "failed" && !this.#mayHaveLeft) {
-        return mayTry ? refusedBy(answer.error) : "look";
+        return isSure ? refusedBy(answer.error) : "look";
       }
       // No journal keeps it for another try.
       if (answer?.kind === "refused" && record === undefined) {
         const what = hash ?? "the transaction";
         return this.#undecided(`The node refused ${what}: ${answer.problem}`);
       }
-      if (seen.error !== undefined) {
-        return isUnsent && isLasting(seen.error)
-          ? refusedBy(seen.error)
+      if (VaultError.isVaultError(round)) {
+        return isUnsent && !isUnanswered(round) ? refusedBy(round) : "look";
+      }
+      if (round !== undefined) {
+        return isUnsent ? round : this.#roundIsClosed(round);
+      }
+      // A person may have to approve each send, and a node that signs may choose another
+      // nonce: without signed bytes, it is sent once.
+      if (raw === undefined && !isUnsent) {
+        const isGone = isResumed || answer?.kind === "refused";
+        return isGone && this.#looks >= LOOKS_UNTIL_LOST
+          ? this.#lost()
           : "look";
-      }
-      if (seen.obstacle !== undefined) {
-        return isUnsent ? seen.obstacle : this.#roundIsClosed(seen.obstacle);
-      }
-      // Nobody can send it again.
-      const isLost = isResumed || answer?.kind === "refused";
-      if (raw === undefined && isLost && this.#looks >= LOOKS_UNTIL_LOST) {
-        return this.#lost();
       }
     }
     if (this.#isBumpDue()) {
       return "bump";
     }
-    const mayBeSent =
-      seen.kind === "absent"
-        ? // A person may have to approve each send, and a node that signs may choose another
-          // nonce: without signed bytes, it is sent once.
-          raw !== undefined || isUnsent
-        : // An earlier one waits, and the node did not accept the newest.
-          this.transactions.length > 1 &&
-          seen.hash !== hash &&
-          answer?.kind !== "accepted";
-    return mayTry && mayBeSent ? "send" : "look";
+    // If an earlier one waits, the node may lack the newest.
+    const isMissing =
+      seen.kind === "absent" ||
+      (this.transactions.length > 1 && seen.hash !== hash);
+    // What another process sent has had its time.
+    return isMissing && (isSure || answer === undefined) ? "send" : "look";
   }
 
   #isBumpDue(): boolean {
@@ -258,7 +226,7 @@ export class Following {
     return (
       timeBeforeBumpingFees !== undefined &&
       raw !== undefined &&
-      transactions.length - 1 < (maxFeeBumps ?? 0) &&
+      transactions.length <= (maxFeeBumps ?? 0) &&
       // One that failed is tried again after as long: a person may have to sign it.
       Date.now() - Math.max(this.#replacedAt, preparedAt) >=
         timeBeforeBumpingFees
@@ -271,12 +239,12 @@ export class Following {
   }
 
   /** The node has none of the transactions, which may have left, and the round is not to be settled. */
-  #roundIsClosed(obstacle: Stopped): Decision {
+  #roundIsClosed(obstacle: Stopped): Outcome {
     const { hash, from, nonce } = this.#newest;
     const reason = `${obstacle.reason} The node does not have the transaction that was sent before, and it is not sent again.`;
-    if (this.#hasSent) {
-      // It may be on its way. A node that is behind may show a round that has not ended.
-      return obstacle.isEarly === true ? "look" : this.#undecided(reason);
+    if (this.#answer !== undefined) {
+      // It may be on its way.
+      return this.#undecided(reason);
     }
     // What another process sent has had its time.
     const next = `Should another node still have it, the next transaction of ${from}, with the same nonce ${nonce}, takes its place.`;
@@ -285,45 +253,29 @@ export class Following {
 
   #lost(): Outcome {
     const { hash, from, nonce } = this.#newest;
-    const { code, message: reason } =
-      this.#answer?.kind === "refused"
+    const answer = this.#answer;
+    const lost = vaultError("VAULT_SETTLEMENT_LOST", { from, nonce });
+    const { code, reason } =
+      answer?.kind === "refused"
         ? {
             code: "VAULT_RPC_ERROR" as const,
-            message: `The node does not have the transaction, and answered it with an error: ${this.#answer.problem}`,
+            reason: `The node does not have the transaction, and answered it with an error: ${answer.problem}`,
           }
-        : vaultError("VAULT_SETTLEMENT_LOST", { from, nonce });
+        : refusedBy(lost);
     return { kind: "dropped", status: "refused", code, reason, hash };
   }
 
-  #neverSent(seen: Seen): Stopped {
-    const { network } = this.job.rpc;
-    const error = seen.kind === "absent" ? seen.error : undefined;
-    const { code, shortMessage } = VaultError.isVaultError(error)
-      ? error
-      : vaultError("VAULT_RPC_TIMEOUT", { network, method: "eth_call" });
-    const reason = `The round could not be read in time, so nothing was sent: ${shortMessage}`;
-    return { kind: "stopped", status: "refused", code, reason };
-  }
-
   #timeIsOver(seen: Seen): Outcome {
-    const { confirmations } = this.job;
     const { hash, from, nonce } = this.#newest;
     const answer = this.#answer;
-    const problems = [
-      "depth" in seen
-        ? `${seen.text}, with ${seen.depth} of ${confirmations} confirmations`
-        : seen.text,
-      (seen.kind === "absent" || seen.kind === "unread") &&
-      answer !== undefined &&
-      "problem" in answer
-        ? `sending it failed: ${answer.problem}`
-        : undefined,
-      this.#notReplaced,
-    ]
-      .filter((problem) => problem !== undefined)
-      .map((problem) => problem.replace(/\.$/u, ""));
     const what = hash === undefined ? "the transaction" : `transaction ${hash}`;
-    const reason = `The time is over for ${what} of ${from} with nonce ${nonce}: ${problems.join("; ")}.`;
+    const isMissing = seen.kind === "absent" || seen.kind === "unread";
+    const failure =
+      isMissing && answer !== undefined && "problem" in answer
+        ? `; sending it failed: ${answer.problem}`
+        : "";
+    const state = `${seen.text}${failure}`.replace(/\.$/u, "");
+    const reason = `The time is over for ${what} of ${from} with nonce ${nonce}: ${state}.`;
     return {
       ...this.#undecided(reason),
       // The pool or a block may have an older one than the newest.
@@ -336,33 +288,27 @@ export class Following {
   async #send(): Promise<Outcome | undefined> {
     const { emit, limit, rpc, record } = this.job;
     const { hash = null, nonce, kind } = this.#newest;
+    const isFirst = this.#answer === undefined;
     // Another process may have taken the journal over before the first send.
-    if (!this.#hasSent && (await record?.(this.transactions)) === false) {
+    if (isFirst && (await record?.(this.transactions)) === false) {
       return this.#undecided(`It is not sent: ${OF_ANOTHER}.`);
     }
     if (kind === "settlement" && (await this.#findObstacle()) !== undefined) {
       return undefined;
     }
-    if (!this.#hasSent) {
+    if (isFirst) {
       emit({ type: "sending", hash, nonce });
     }
     const sending = send(rpc, this.#newest);
-    const answer = (await unlessAborted(sending, limit.signal)) ?? {
-      kind: "unanswered",
-      problem: "no answer in time",
-    };
+    const none = { kind: "unanswered", problem: "no answer in time" } as const;
+    const answer = (await unlessAborted(sending, limit.signal)) ?? none;
     this.#answer = answer;
-    this.#hasSent = true;
     this.#mayHaveLeft ||= answer.kind !== "failed";
     if (answer.kind === "accepted") {
       await this.#note(answer.hash);
     } else {
-      const what = {
-        refused: "the node answered the transaction with an error",
-        unanswered: "the answer to sending was lost",
-        failed: "the transaction may not have left this process",
-      }[answer.kind];
-      this.#warn(`${what} (${answer.problem}); looking for the transaction`);
+      const { problem } = answer;
+      this.#warn(`sending failed (${problem}); looking for the transaction`);
     }
     return undefined;
   }
@@ -375,32 +321,27 @@ export class Following {
     return limit.isOver ? NOT_IN_TIME : obstacle;
   }
 
-  /**
-   * Signs a replacement, writes it to the journal, and only then sends it.
-   *
-   * @returns The end if it is not made, and a person asked for it.
-   */
+  /** @returns The end if the replacement is not made, and a person asked for it. */
   async #replace(kind: RequestedReplacement): Promise<Outcome | undefined> {
     const problem = await this.#makeReplacement(kind).catch((error: unknown) =>
       error instanceof Error ? error.message : String(error),
     );
     if (problem === undefined) {
-      this.#notReplaced = undefined;
-      this.#answer = undefined;
       return await this.#send();
     }
-    const what =
-      kind === "bump"
-        ? "the transaction is not replaced at a higher fee"
-        : "the transaction is not cancelled";
-    this.#notReplaced = `${what}: ${problem}`;
-    this.#warn(this.#notReplaced);
+    const done = kind === "bump" ? "replaced at a higher fee" : "cancelled";
+    const message = `the transaction is not ${done}: ${problem}`;
+    this.#warn(message);
     return this.job.replacing?.requested === undefined
       ? undefined
-      : this.#undecided(`It is not mined yet, and ${this.#notReplaced}`);
+      : this.#undecided(`It is not mined yet, and ${message}`);
   }
 
-  /** @returns Why there is none. */
+  /**
+   * Signs a replacement and writes it to the journal, before it is sent.
+   *
+   * @returns Why there is none.
+   */
   async #makeReplacement(
     kind: RequestedReplacement,
   ): Promise<string | undefined> {
@@ -450,25 +391,32 @@ export class Following {
     });
   }
 
-  /** Takes a look in, and tells what is new since the one before. */
-  async #take(seen: Seen): Promise<void> {
+  /** Looks, and tells what is new since the look before. */
+  async #look(): Promise<Seen> {
+    const { job, transactions } = this;
     const was = this.#known;
-    if (seen.kind === "unread") {
-      // A look that failed changes nothing.
-      this.#warn(seen.text);
-      return;
+    const looking = look(job, transactions);
+    const seen = await unlessAborted(looking, job.limit.signal);
+    if (seen === undefined) {
+      // The look before is all that is known.
+      return was ?? { kind: "unread", text: NOT_IN_TIME };
     }
-    const isSame = was === undefined || was.kind === seen.kind;
-    this.#looks = isSame ? this.#looks + 1 : 1;
+    // A look that failed changes nothing.
+    if (seen.kind === "unread") {
+      this.#warn(seen.text);
+      return seen;
+    }
+    this.#looks = was?.kind === seen.kind ? this.#looks + 1 : 1;
     this.#known = seen;
     this.#mayHaveLeft ||= seen.kind !== "absent";
-    if (seen.kind === "absent" && seen.error !== undefined) {
-      this.#warn(describeProblem(seen.error));
+    if (seen.kind === "absent" && VaultError.isVaultError(seen.round)) {
+      this.#warn(describeProblem(seen.round));
     }
     if ("hash" in seen) {
       await this.#note(seen.hash);
     }
     this.#tell(was, seen);
+    return seen;
   }
 
   #tell(was: Seen | undefined, is: Seen): void {
@@ -483,42 +431,30 @@ export class Following {
     }
     if (
       is.kind === "absent" &&
-      (was?.kind === "pending" || was?.kind === "mined")
+      ["pending", "mined"].includes(was?.kind ?? "")
     ) {
       this.#warn("the node dropped the transaction");
     }
     if (is.kind !== "mined") {
       return;
     }
-    const {
-      hash,
-      receipt: { blockNumber },
-    } = is;
+    const { hash, receipt } = is;
     if (!isStill) {
-      emit({ type: "mined", hash, blockNumber });
+      emit({ type: "mined", hash, blockNumber: receipt.blockNumber });
     }
     const told = isStill ? Math.min(earlier.depth, confirmations) : 0;
     const count = Math.min(is.depth, confirmations);
     if (confirmations > 1 && count > told) {
-      emit({
-        type: "confirmed",
-        hash,
-        confirmations: count,
-        wanted: confirmations,
-      });
+      const wanted = confirmations;
+      emit({ type: "confirmed", hash, confirmations: count, wanted });
     }
   }
 
-  /** Each trouble is told once. */
+  /** Each is told once. */
   #warn(message: string): void {
-    if (!this.#troubles.has(message)) {
-      this.#troubles.add(message);
+    if (!this.#warnings.has(message)) {
+      this.#warnings.add(message);
       this.job.emit({ type: "trouble", message });
     }
   }
-}
-
-/** True if another try to read would fail, too. */
-function isLasting(error: unknown): error is VaultError {
-  return VaultError.isVaultError(error) && !isUnanswered(error);
 }

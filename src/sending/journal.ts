@@ -28,8 +28,10 @@ import { isDevelopmentNodeNow } from "../rpc/chain.js";
 import { isSignedAs, newestOf, sentSchema } from "./transaction.js";
 import type { SentTransaction } from "./transaction.js";
 
+const chainKinds = ["live", "development"] as const;
+
 /** Never one journal for both: a fork has the chain id and the genesis of its chain. */
-export type ChainKind = "live" | "development";
+export type ChainKind = (typeof chainKinds)[number];
 
 const endSchema = z
   .object({
@@ -48,7 +50,7 @@ const minedSchema = endSchema.extend({
 const journalSchema = z
   .object({
     version: z.literal(1),
-    chainKind: z.enum(["live", "development"]),
+    chainKind: z.enum(chainKinds),
     chainId: recordedCount,
     genesisHash: z.string(),
     vault: recordedAddress,
@@ -75,25 +77,26 @@ const journalSchema = z
 type JournalFile = Readonly<z.infer<typeof journalSchema>>;
 
 /** Vault that a journal belongs to. */
-type JournalSubject = Pick<
+type Subject = Pick<
   JournalFile,
   "chainKind" | "chainId" | "genesisHash" | "vault"
 >;
 
 /** Record of a settlement, written before it is sent. */
-export type JournalEntry = Omit<JournalFile, "version" | keyof JournalSubject>;
+export type JournalEntry = Omit<JournalFile, "version" | keyof Subject>;
 
 const ONLY_OWNER = 0o600;
 /** A file is empty only between two system calls, where there are no hard links. */
 const EMPTY_MS = 60_000;
 
-/** Asks the node of which kind the chain is now. In process no node is asked: no journal is kept. */
-async function askChainKind({
-  rpc,
-  connection,
-}: VaultHost): Promise<ChainKind> {
-  const isKept = connection.networkConfig.type === "http";
-  return isKept && !(await isDevelopmentNodeNow(rpc)) ? "live" : "development";
+/** In process no node is asked: nothing outlives the process, so no journal is kept. */
+function isKeptFor({ connection }: VaultHost): boolean {
+  return connection.networkConfig.type === "http";
+}
+
+async function askChainKind(vault: VaultHost): Promise<ChainKind> {
+  const isLive = isKeptFor(vault) && !(await isDevelopmentNodeNow(vault.rpc));
+  return isLive ? "live" : "development";
 }
 
 /**
@@ -109,8 +112,8 @@ export class Journal {
 
   constructor(
     private readonly projectRoot: string,
-    private readonly subject: JournalSubject,
-    /** False in process, where nothing outlives the process. */
+    private readonly subject: Subject,
+    /** False in process. */
     public readonly isKept = true,
   ) {
     const { chainKind, chainId, vault } = subject;
@@ -121,18 +124,17 @@ export class Journal {
   }
 
   public static async of(
-    vault: VaultHost,
+    host: VaultHost,
     chainId: number,
-    address: Address,
+    vault: Address,
   ): Promise<Journal> {
-    const { root } = vault.context.config.paths;
-    const isKept = vault.connection.networkConfig.type === "http";
-    const chainKind = await askChainKind(vault);
+    const isKept = isKeptFor(host);
+    const chainKind = await askChainKind(host);
     const genesisHash = isKept
-      ? await getGenesisHash(vault.rpc)
+      ? await getGenesisHash(host.rpc)
       : UNKNOWN_GENESIS;
-    const subject = { chainKind, chainId, genesisHash, vault: address };
-    return new Journal(root, subject, isKept);
+    const subject = { chainKind, chainId, genesisHash, vault };
+    return new Journal(host.context.config.paths.root, subject, isKept);
   }
 
   /**
@@ -161,12 +163,13 @@ export class Journal {
   public async read(): Promise<JournalEntry | undefined> {
     const found = await this.#load(this.file);
     const { chainKind, genesisHash } = this.subject;
-    const isDevelopment = chainKind === "development";
-    if (found === undefined || this.#isOfChain(found, isDevelopment)) {
-      return found;
+    if (chainKind === "development") {
+      return this.#ofThisChain(found);
     }
-    if (isDevelopment) {
-      return undefined;
+    // A live node that has pruned its first block may be of another chain.
+    const known = [genesisHash, UNKNOWN_GENESIS];
+    if (found === undefined || known.includes(found.genesisHash)) {
+      return found;
     }
     throw vaultError("VAULT_JOURNAL_OF_OTHER_CHAIN", {
       file: this.file,
@@ -184,8 +187,13 @@ export class Journal {
    * @throws VaultError VAULT_INVALID_JOURNAL
    */
   public async readFinished(): Promise<JournalEntry | undefined> {
-    const found = await this.#load(this.finishedFile);
-    return found !== undefined && this.#isOfChain(found, true)
+    return this.#ofThisChain(await this.#load(this.finishedFile));
+  }
+
+  /** A first block that a node has pruned may be any. */
+  #ofThisChain(found: JournalFile | undefined): JournalFile | undefined {
+    const hashes = [this.subject.genesisHash, found?.genesisHash];
+    return hashes.includes(UNKNOWN_GENESIS) || hashes[0] === hashes[1]
       ? found
       : undefined;
   }
@@ -212,10 +220,9 @@ export class Journal {
   public async refuseUnfinished(): Promise<void> {
     const found = await this.read();
     if (found !== undefined) {
-      throw vaultError("VAULT_SETTLEMENT_UNFINISHED", {
-        transaction: describeTransaction(found),
-        file: this.file,
-      });
+      const transaction = describeTransaction(found);
+      const details = { transaction, file: this.file };
+      throw vaultError("VAULT_SETTLEMENT_UNFINISHED", details);
     }
     // A development node left it behind before it was restarted.
     if (this.chainKind === "development") {
@@ -238,10 +245,8 @@ export class Journal {
   }
 
   /**
-   * Writes the entry.
-   *
    * @returns False if another process has finished the settlement, or has added a
-   * transaction that the entry lacks.
+   * transaction that the entry lacks: nothing is written then.
    */
   public async update(entry: JournalEntry): Promise<boolean> {
     return await this.#replace(entry, async ({ resumed }) => {
@@ -267,15 +272,15 @@ export class Journal {
    * round that was paid for stays known.
    */
   public async finish(entry: JournalEntry): Promise<void> {
-    if (this.chainKind === "live") {
-      await this.#replace(entry, async () => {
+    await this.#replace(entry, async () => {
+      if (this.chainKind === "live") {
         const reverted = await this.findReverted(entry.round).catch(
           fallbackTo(undefined),
         );
         await this.#write(this.finishedFile, { ...entry, reverted });
-      });
-    }
-    await this.#replace(entry, async () => await this.#remove(this.file));
+      }
+      await this.#remove(this.file);
+    });
   }
 
   /**
@@ -294,14 +299,9 @@ export class Journal {
     change: (present: JournalEntry) => Promise<void>,
   ): Promise<boolean> {
     const present = this.isKept ? await this.read() : entry;
+    const known = entry.transactions.map(identityOf);
     const isWhole = present?.transactions.every((one) =>
-      entry.transactions.some(
-        ({ from, nonce, preparedAt, raw }) =>
-          from === one.from &&
-          nonce === one.nonce &&
-          preparedAt === one.preparedAt &&
-          raw === one.raw,
-      ),
+      known.includes(identityOf(one)),
     );
     if (present === undefined || isWhole !== true) {
       return false;
@@ -310,51 +310,31 @@ export class Journal {
     return true;
   }
 
-  /** @param isLenient True if a node that has pruned its first block may be of that chain. */
-  #isOfChain({ genesisHash }: JournalFile, isLenient: boolean): boolean {
-    const { genesisHash: own } = this.subject;
-    return (
-      genesisHash === own ||
-      // What a pruned node began is of the chain with its id.
-      genesisHash === UNKNOWN_GENESIS ||
-      (isLenient && own === UNKNOWN_GENESIS)
-    );
-  }
-
   async #load(file: string): Promise<JournalFile | undefined> {
-    const { projectRoot, subject, isKept } = this;
-    if (!isKept) {
+    if (!this.isKept) {
       return undefined;
     }
-    const { size, mtimeMs } = await stat(this.#path(file)).catch(() => ({
-      size: undefined,
-      mtimeMs: 0,
-    }));
+    const found = await stat(this.#path(file)).catch(() => undefined);
     // A process that was killed before it wrote anything has sent nothing. One that runs
     // may be about to write.
-    if (size === 0 && Date.now() - mtimeMs > EMPTY_MS) {
+    if (found?.size === 0 && Date.now() - found.mtimeMs > EMPTY_MS) {
       await this.#remove(file);
       return undefined;
     }
-    const invalid = (problem: string, cause?: unknown): VaultError => {
-      // As after a run as root.
-      const remedy = /\b(?:EACCES|EPERM)\b/u.test(problem)
-        ? "Give it to the user who runs this task (chown), and do not delete it: it is the record of a settlement."
-        : "The file may be the only record of a transaction that was sent. Read it and check the account on the chain before you rename it. Keep it.";
-      const details = { file, problem, remedy };
-      return vaultError("VAULT_INVALID_JOURNAL", details, cause);
-    };
-    const found = await readProjectFile(
-      projectRoot,
+    const invalid = (problem: string, cause?: unknown): VaultError =>
+      vaultError("VAULT_INVALID_JOURNAL", { file, problem }, cause);
+    const read = await readProjectFile(
+      this.projectRoot,
       file,
       journalSchema,
       invalid,
     );
-    const problem = found === undefined ? undefined : problemOf(found, subject);
+    const problem =
+      read === undefined ? undefined : problemOf(read, this.subject);
     if (problem !== undefined) {
       throw invalid(problem);
     }
-    return found;
+    return read;
   }
 
   async #write(
@@ -362,29 +342,35 @@ export class Journal {
     entry: JournalEntry,
     write: typeof createProjectFile = writeProjectFile,
   ): Promise<void> {
-    const { projectRoot, subject, isKept } = this;
+    const { projectRoot, subject } = this;
     const content: JournalFile = { version: 1, ...subject, ...entry };
-    if (isKept) {
-      await write(projectRoot, file, content, ONLY_OWNER).catch(
-        this.#notWritten,
-      );
-    }
+    await this.#change(
+      async () => await write(projectRoot, file, content, ONLY_OWNER),
+    );
   }
 
   async #remove(file: string): Promise<void> {
-    if (this.isKept) {
-      await rm(this.#path(file), { force: true }).catch(this.#notWritten);
+    await this.#change(async () => await rm(this.#path(file), { force: true }));
+  }
+
+  /** @throws VaultError VAULT_JOURNAL_NOT_WRITTEN */
+  async #change(change: () => Promise<void>): Promise<void> {
+    try {
+      await (this.isKept ? change() : undefined);
+    } catch (error) {
+      const details = { file: this.file, problem: reasonOf(error) };
+      throw vaultError("VAULT_JOURNAL_NOT_WRITTEN", details, error);
     }
   }
 
   #path(file: string): string {
     return path.join(this.projectRoot, file);
   }
+}
 
-  readonly #notWritten = (error: unknown): never => {
-    const details = { file: this.file, problem: reasonOf(error) };
-    throw vaultError("VAULT_JOURNAL_NOT_WRITTEN", details, error);
-  };
+/** A hash may be noted later. */
+function identityOf({ from, nonce, preparedAt, raw }: SentTransaction): string {
+  return [from, nonce, preparedAt, raw].join();
 }
 
 export function describeTransaction(
@@ -394,19 +380,12 @@ export function describeTransaction(
   return hash ?? `with nonce ${nonce}, its hash not known`;
 }
 
-function describeSubject({
-  vault,
-  chainKind,
-  chainId,
-}: JournalSubject): string {
+function describeSubject({ vault, chainKind, chainId }: Subject): string {
   return `vault ${vault} on ${chainKind} chain ${chainId}`;
 }
 
 /** A changed file must not make the package send another transaction. */
-function problemOf(
-  found: JournalFile,
-  subject: JournalSubject,
-): string | undefined {
+function problemOf(found: JournalFile, subject: Subject): string | undefined {
   const [is, expected] = [describeSubject(found), describeSubject(subject)];
   if (is.toLowerCase() !== expected.toLowerCase()) {
     return `it is of ${is}, not of ${expected}`;

@@ -1,7 +1,7 @@
 // How a settlement ends, and what one look at the chain shows of its transactions.
 
-import { fallbackTo } from "../errors.js";
-import type { VaultError, VaultErrorCode } from "../errors.js";
+import { VaultError, fallbackTo } from "../errors.js";
+import type { VaultErrorCode } from "../errors.js";
 import type { Hex } from "../protocol/index.js";
 import { getNonce } from "../rpc/accounts.js";
 import { getBlockNumber } from "../rpc/blocks.js";
@@ -21,8 +21,6 @@ export interface Stopped {
   readonly status: "nothing-to-do" | "refused" | "reverted";
   readonly code?: VaultErrorCode | undefined;
   readonly reason: string;
-  /** True if the round has not ended yet: the obstacle goes away with time. */
-  readonly isEarly?: boolean;
   /** Error with `reason` as its message. */
   readonly error?: VaultError;
 }
@@ -58,6 +56,36 @@ export type Outcome =
       readonly receipt?: Receipt | undefined;
     };
 
+export type SendingEvent =
+  /** Sends a transaction, or follows an interrupted one. Null: not known yet. */
+  | {
+      readonly type: "sending" | "resuming";
+      readonly hash: Hex | null;
+      readonly nonce: number;
+    }
+  /** Sends another transaction with the nonce of the one that is not mined. */
+  | {
+      readonly type: "replacing";
+      readonly kind: "settlement" | "cancellation";
+      readonly hash: Hex;
+      readonly nonce: number;
+    }
+  | { readonly type: "hash"; readonly hash: Hex }
+  | {
+      readonly type: "mined";
+      readonly hash: Hex;
+      readonly blockNumber: number;
+    }
+  /** One more confirmation, if `confirmations` is more than 1. */
+  | {
+      readonly type: "confirmed";
+      readonly hash: Hex;
+      readonly confirmations: number;
+      readonly wanted: number;
+    }
+  /** Problem that does not end the settlement. */
+  | { readonly type: "trouble"; readonly message: string };
+
 /**
  * Reads the round, as the last request before a transaction leaves.
  *
@@ -77,41 +105,23 @@ export interface Sought {
   readonly sentAfterBlock: number;
 }
 
-/** What one look at the chain shows of transactions that share a nonce. */
-export type Seen = Looked & {
-  /** A clause. */
-  readonly text: string;
-};
-
-type Looked =
+/** What one look at the chain shows of transactions that share a nonce; `text` is a clause. */
+export type Seen = { readonly text: string } & (
   | (Mined & { readonly depth: number })
   /** In the node's pool; without a hash if only the nonce is used there. */
   | { readonly kind: "pending"; readonly hash?: Hex }
   /** Another transaction used their nonce. Its depth is 0 while its block is not found. */
   | { readonly kind: "replaced"; readonly depth: number }
-  /** The node has none of them, and their nonce is free. */
-  | {
-      readonly kind: "absent";
-      /** The round is settled, another one is the latest, or it has not ended yet. */
-      readonly obstacle?: Stopped;
-      /** Why the round could not be read. */
-      readonly error?: unknown;
-    }
+  /** The node has none of them, and their nonce is free. Default: the round is to be settled. */
+  | { readonly kind: "absent"; readonly round?: Stopped | VaultError }
   /** Nothing is known by this look. */
-  | { readonly kind: "unread" };
+  | { readonly kind: "unread" }
+);
 
-/** Each costs a request for the whole block. */
-const MOST_BLOCKS = 64;
-
-/**
- * Looks once, by hash, then by nonce. Never throws: what fails is part of what is seen.
- *
- * @param was What the look before showed.
- */
+/** Looks once, by hash, then by nonce. Never throws: what fails is part of what is seen. */
 export async function look(
   sought: Sought,
   transactions: SentTransactions,
-  was: Seen | undefined,
 ): Promise<Seen> {
   const { rpc, confirmations } = sought;
   const [{ from, nonce }] = transactions;
@@ -123,7 +133,7 @@ export async function look(
     }
     // A wallet that raises the fees changes the hash, but not the nonce.
     if ((await getNonce(rpc, from, "latest")) > nonce) {
-      return await findByNonce(sought, transactions, was);
+      return await findByNonce(sought, transactions);
     }
     if ((await getNonce(rpc, from, "pending")) > nonce) {
       const text = "a transaction with its nonce waits in the node's pool";
@@ -135,8 +145,6 @@ export async function look(
   }
 }
 
-const ABSENT = "the node does not have it";
-
 /** Of transactions that the node does not have. A cancellation needs no round. */
 async function lookAtRound(
   { rpc, checkRound }: Sought,
@@ -144,36 +152,28 @@ async function lookAtRound(
   head: number,
 ): Promise<Seen> {
   const { kind, from, nonce } = newestOf({ transactions });
-  let obstacle: Stopped | undefined;
-  let isSure: boolean;
+  const absent = { kind: "absent", text: "the node does not have it" } as const;
   try {
-    obstacle = kind === "cancellation" ? undefined : await checkRound();
-    if (obstacle === undefined) {
-      return { kind: "absent", text: ABSENT };
+    const round = kind === "settlement" ? await checkRound() : undefined;
+    if (round === undefined) {
+      return absent;
     }
-    const newest = await getBlockNumber(rpc);
     // If its nonce is used at that block, this transaction may have settled the round: the
     // node may not find it by its hash yet.
-    isSure =
+    const newest = await getBlockNumber(rpc);
+    const isSure =
       (await checkRound(newest)) !== undefined &&
       (await getNonce(rpc, from, newest)) <= nonce;
+    // Looked for after the round was read: what is not there did not settle it.
+    const late = await findByHash(rpc, transactions, head);
+    const text = `${absent.text}, though it may be what settled the round`;
+    return late ?? (isSure ? { ...absent, round } : { kind: "unread", text });
   } catch (error) {
-    const text = `${ABSENT}, and it could not be sent again: ${describeProblem(error)}`;
-    return { kind: "absent", error, text };
+    if (!VaultError.isVaultError(error)) {
+      throw error;
+    }
+    return { ...absent, round: error };
   }
-  // Looked for after the round was read: what is not there did not settle it.
-  const late = await findByHash(rpc, transactions, head);
-  const seen: Seen = isSure
-    ? {
-        kind: "absent",
-        obstacle,
-        text: `${ABSENT}, and it is not sent again: ${obstacle.reason}`,
-      }
-    : {
-        kind: "unread",
-        text: `${ABSENT}, though it may be what settled the round`,
-      };
-  return late ?? seen;
 }
 
 async function findByHash(
@@ -212,7 +212,7 @@ async function findMined(
   }
   const { blockNumber } = receipt;
   const depth = depthOf(blockNumber, head);
-  const text = `it is in block ${blockNumber}`;
+  const text = `confirmations of its block ${blockNumber}: ${depth}`;
   return { kind: "mined", hash, receipt, transaction, depth, text };
 }
 
@@ -221,11 +221,13 @@ function depthOf(block: number, head: number): number {
   return Math.max(1, head - block + 1);
 }
 
+/** Each costs a request for the whole block. */
+const MOST_BLOCKS = 64;
+
 /** Searches the blocks since it was sent for the transaction that used the nonce. */
 async function findByNonce(
   { rpc, confirmations, sentAfterBlock }: Sought,
   transactions: SentTransactions,
-  was: Seen | undefined,
 ): Promise<Seen> {
   const [{ from, nonce }] = transactions;
   const head = await getBlockNumber(rpc);
@@ -233,11 +235,7 @@ async function findByNonce(
     await getNonce(rpc, from, block).then(
       (count) => count > nonce,
       // The node may have pruned that state.
-      fallbackTo(
-        false,
-        ({ code }) =>
-          code === "VAULT_RPC_ERROR" || code === "VAULT_ARCHIVE_NODE_NEEDED",
-      ),
+      fallbackTo(false, ({ code }) => code === "VAULT_RPC_ERROR"),
     );
   let [unused, used] = [sentAfterBlock, head];
   while (used - unused > 1) {
@@ -266,14 +264,9 @@ async function findByNonce(
         : ((await findMined(rpc, hash, ours, head)) ?? waiting(hash));
     }
   }
-  // A re-org may have moved it while the blocks were searched, and another node may have
-  // counted a newer block: only a second search in vain counts.
+  // What used it is not found, but it is used for good.
   const confirmed = head - confirmations + 1;
-  const isOver =
-    was?.kind === "replaced" &&
-    was.depth === 0 &&
-    confirmed > sentAfterBlock &&
-    (await isUsedAt(confirmed));
+  const isOver = confirmed > sentAfterBlock && (await isUsedAt(confirmed));
   const text = `nonce ${nonce} of ${from} is used, and no block that the node shows has the transaction (it may have pruned the state, and an EIP-7702 authorization uses a nonce, too)`;
   return { kind: "replaced", depth: isOver ? confirmations : 0, text };
 }

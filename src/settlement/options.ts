@@ -15,13 +15,13 @@ import { namedTokens } from "../guard/call.js";
 import type { VaultHost } from "../host.js";
 import type { Address, Hex, VaultRound } from "../protocol/index.js";
 import type { FeeLimits } from "../sending/fees.js";
-import type { SendingEvent } from "../sending/follow.js";
 import type { ChainKind } from "../sending/journal.js";
+import type { SendingEvent } from "../sending/outcome.js";
+import type { SigningKind } from "../sending/signer.js";
 import type {
   ReplacementPreflight,
   RequestedReplacement,
-} from "../sending/replace.js";
-import type { SigningKind } from "../sending/signer.js";
+} from "../sending/transaction.js";
 import type {
   ReadingValue,
   Simulation,

@@ -15,10 +15,15 @@ import { Journal } from "../sending/journal.js";
 import type { JournalEntry } from "../sending/journal.js";
 import { refusedBy } from "../sending/outcome.js";
 import type { Stopped } from "../sending/outcome.js";
-import { requireReplaceable, signReplacement } from "../sending/replace.js";
 import { findFreeNonce, inTurn, resolveSigner } from "../sending/signer.js";
 import type { Signer } from "../sending/signer.js";
-import { describeProblem, newestOf, sign } from "../sending/transaction.js";
+import {
+  describeProblem,
+  newestOf,
+  requireReplaceable,
+  sign,
+  signReplacement,
+} from "../sending/transaction.js";
 import type { Simulation } from "../simulation/types.js";
 import {
   findObstacle,

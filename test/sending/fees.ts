@@ -4,6 +4,7 @@ import { RpcClient } from "../../src/rpc/rpc-client.js";
 import {
   limitFees,
   offerAtMost,
+  raiseFees,
   resolveFees,
   resolveGas,
 } from "../../src/sending/fees.js";
@@ -20,6 +21,11 @@ const price = (current: bigint, highest: bigint, tip: bigint): GasPrice => ({
 const gasPrice = (wei: bigint): GasPrice => ({
   fees: { gasPrice: wei },
   ...{ current: wei, highest: wei },
+});
+
+const eip1559 = (maxFeePerGas: bigint, maxPriorityFeePerGas: bigint) => ({
+  maxFeePerGas,
+  maxPriorityFeePerGas,
 });
 
 describe("resolveFees()", () => {
@@ -103,6 +109,52 @@ describe("limitFees()", () => {
     const most = [3n, 9n, 99n].map((wei) => offerAtMost(asked, wei).highest);
     expect(most).to.deep.equal([8n, 9n, 15n]);
   });
+});
+
+describe("raiseFees()", () => {
+  for (const [title, old, asked, raised] of [
+    [
+      "raises both fees by an eighth, rounded up",
+      eip1559(1_001n, 1n),
+      eip1559(0n, 0n),
+      eip1559(1_127n, 2n),
+    ],
+    [
+      "takes what the node asks for if that is more",
+      eip1559(1_000n, 10n),
+      eip1559(5_000n, 50n),
+      eip1559(5_000n, 50n),
+    ],
+    [
+      "never leaves the whole fee below the tip",
+      eip1559(8n, 8n),
+      eip1559(0n, 50n),
+      eip1559(50n, 50n),
+    ],
+    ["raises a tip of 0", eip1559(8n, 0n), eip1559(0n, 0n), eip1559(9n, 1n)],
+    [
+      "keeps a gas price a gas price",
+      { gasPrice: 9n },
+      { gasPrice: 1n },
+      { gasPrice: 11n },
+    ],
+    [
+      "raises the whole fee to the gas price that the node asks for by now",
+      eip1559(8n, 8n),
+      { gasPrice: 500n },
+      eip1559(500n, 9n),
+    ],
+    [
+      "raises a gas price to the whole fee that the node asks for by now",
+      { gasPrice: 9n },
+      eip1559(500n, 1n),
+      { gasPrice: 500n },
+    ],
+  ] as const) {
+    it(title, () => {
+      expect(raiseFees(old, asked)).to.deep.equal(raised);
+    });
+  }
 });
 
 describe("resolveGas()", () => {

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { toQuantity } from "ethers";
+import { Transaction, toQuantity } from "ethers";
 
 import { vaultError } from "../../src/errors.js";
 import { noRetries } from "../../src/rpc/rpc-client.js";
@@ -9,16 +9,21 @@ import type { Outcome } from "../../src/sending/outcome.js";
 import type { SentTransaction } from "../../src/sending/transaction.js";
 import type { SettlementEvent } from "../../src/settlement/options.js";
 import { endDeadlines, speedUpTime } from "../helpers/deadlines.js";
-import { sent as settlement } from "../helpers/keeper.js";
+import {
+  itSettles,
+  remote,
+  sent as ours,
+  useKeeper,
+} from "../helpers/keeper.js";
 import { HASH, OTHER_HASH } from "../helpers/names.js";
 import { recording } from "../helpers/recording-node.js";
 
 const SEND = "eth_sendRawTransaction";
 const RECEIPT = "eth_getTransactionReceipt";
 
-const higher = { ...settlement, raw: "0x03", hash: OTHER_HASH } as const;
+const higher = { ...ours, raw: "0x03", hash: OTHER_HASH } as const;
 const cancellation = { ...higher, kind: "cancellation", raw: "0x04" } as const;
-const unsigned = { ...settlement, raw: undefined, hash: undefined };
+const unsigned = { ...ours, raw: undefined, hash: undefined };
 const inBlock6 = {
   ...{ transactionHash: HASH, blockNumber: "0x6", blockHash: HASH },
   ...{ gasUsed: "0x1", status: "0x1" },
@@ -52,8 +57,8 @@ const resumed = { isResumed: true } as const;
 const HEAD = 1_300_000;
 /** As a node returns it. */
 const seen = {
-  ...{ hash: HASH, from: settlement.from, to: settlement.to },
-  ...{ input: settlement.data, nonce: "0x7", blockNumber: null },
+  ...{ hash: HASH, from: ours.from, to: ours.to },
+  ...{ input: ours.data, nonce: "0x7", blockNumber: null },
 };
 const pending = { eth_getTransactionByHash: () => seen };
 const minedAfter =
@@ -86,7 +91,7 @@ describe("Following", () => {
 
   const run = async ({
     plan = {},
-    transactions = [settlement],
+    transactions = [ours],
     answers = {},
     means = {},
   }: Omit<Case, "is" | "title">): Promise<Outcome> => {
@@ -478,4 +483,119 @@ describe("Following", () => {
       ).to.deep.equal(news);
     });
   }
+});
+
+describe("settleAll, with a transaction that is not mined", () => {
+  const keeper = useKeeper();
+  const bump = { resume: true, bump: true } as const;
+  const cancel = { resume: true, cancel: true } as const;
+  const ended = async (_: unknown, answer: () => Promise<unknown>) =>
+    await answer();
+  const bumping = { vault: { timeBeforeBumpingFees: 0, maxFeeBumps: 2 } };
+
+  /** It waits in the pool; the next run ends at its fifth look. */
+  const wait = async (): Promise<void> => {
+    keeper.stopMining();
+    await keeper.settle();
+    keeper.chain.asked.length = 0;
+    keeper.endAtLook(5);
+  };
+  /** Refused by the node however often it was sent. */
+  const refuseForGood = async (): Promise<void> => {
+    keeper.chain.on(SEND, () => {
+      throw Object.assign(new Error("no"), { code: -32_000 });
+    });
+    keeper.endAtLook(6);
+    expect(await keeper.settle()).to.include({ status: "unconfirmed" });
+    keeper.chain.on("eth_getTransactionReceipt", ended);
+    keeper.chain.on(SEND, ended);
+    keeper.chain.asked.length = 0;
+  };
+
+  itSettles(keeper, [
+    {
+      title: "settleAll raises its fees as often as the settings allow",
+      given: ({ chain }) => {
+        chain.mines = false;
+        keeper.endAtLook(20);
+      },
+      network: bumping,
+      is: "unconfirmed",
+      sends: 3,
+      then: ({ chain }, settlement) => {
+        const all = chain.asked
+          .filter(({ method }) => method === SEND)
+          .map(({ params: [raw] }) => Transaction.from(String(raw)));
+        expect(all.map(({ hash }) => hash)).to.deep.equal(settlement.hashes);
+        const calls = all.map(({ to, data, nonce }) => [to, data, nonce]);
+        expect(new Set(calls.map(String))).to.have.property("size", 1);
+        const tips = all.map((one) => one.maxPriorityFeePerGas);
+        expect(tips).to.deep.equal([1n, 2n, 3n]);
+      },
+    },
+    {
+      title: "resume raises no fee by itself, whatever the settings are",
+      given: wait,
+      network: bumping,
+      options: { resume: true },
+      is: "unconfirmed",
+      sends: 0,
+    },
+    {
+      title:
+        "settleAll raises its fees four times if no setting says how often",
+      given: ({ chain }) => {
+        chain.mines = false;
+        keeper.endAtLook(40);
+      },
+      network: { vault: { timeBeforeBumpingFees: 0 } },
+      is: "unconfirmed",
+      sends: 5,
+      events: `preflight sending${" replacing".repeat(4)}`,
+    },
+    {
+      title: "resume with bump asks a person, and raises no fee after No",
+      given: wait,
+      options: {
+        ...bump,
+        confirmReplacement: async () => await Promise.resolve("too much"),
+      },
+      is: "unconfirmed",
+      says: ["too much"],
+      sends: 0,
+    },
+    {
+      title:
+        "resume cancels a settlement whose bytes the node refuses for good",
+      given: refuseForGood,
+      options: cancel,
+      is: "cancelled",
+      sends: 1,
+    },
+    {
+      title:
+        "resume with cancel refuses without signed bytes, and keeps the journal: VAULT_CANNOT_REPLACE",
+      given: async (on) => {
+        await on.interrupt(remote);
+      },
+      network: remote,
+      options: cancel,
+      is: "refused VAULT_CANNOT_REPLACE",
+      then: async () => {
+        expect(await keeper.journal()).to.have.property("transactions");
+      },
+    },
+  ]);
+
+  it("resume with bump follows both transactions, and the one that is mined counts", async () => {
+    await wait();
+    const bumped = await keeper.settle(bump);
+    expect(bumped).to.include({ status: "unconfirmed" });
+    expect(bumped.hashes).to.have.length(2);
+    keeper.chain.on("eth_getTransactionReceipt", ended);
+    keeper.chain.mine();
+    expect(await keeper.settle({ resume: true })).to.deep.include({
+      ...{ status: "settled", hash: bumped.hashes[1], hashes: bumped.hashes },
+    });
+  });
 });

@@ -193,7 +193,7 @@ describe("Journal", () => {
         method.mock.restore();
         syncBuiltinESMExports();
       });
-      expect(message).to.include("chown").and.include("do not delete it");
+      expect(message).to.include("chown").and.include("not delete it");
     });
   }
 });

@@ -44,7 +44,7 @@ describe("look()", () => {
         },
         ...{ confirmations: 1, sentAfterBlock: 3 },
       };
-      const seen = await look(sought, [settlement], undefined);
+      const seen = await look(sought, [settlement]);
       expect(seen).to.include({ kind, hash: HASH });
     });
   }

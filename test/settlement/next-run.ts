@@ -104,7 +104,6 @@ describe("would the next unattended run settle, and if not, why?", () => {
     vaultError("VAULT_INVALID_JOURNAL", {
       file: "it",
       problem: "cut",
-      remedy: "",
     }),
   );
   interface Row {
