@@ -30,6 +30,8 @@ export interface Terminal {
 /** Names the plugin in its questions. */
 const PLUGIN = "hardhat-vault";
 
+const ignore = (): void => undefined;
+
 /**
  * Reserves stdout for the task: other output goes to stderr, for example Solidity's
  * `console.log` and the questions of Hardhat.
@@ -48,55 +50,43 @@ export async function withTerminal<T>(
   for (const stream of [stdout, stderr]) {
     stream.off("error", ignore).on("error", ignore);
   }
+  // Process 1, as in a container, ends on a signal only if there is a handler.
+  if (process.pid === 1 && process.listenerCount("SIGTERM") === 0) {
+    for (const signal of ["SIGINT", "SIGTERM"] as const) {
+      process.once(signal, () => process.exit(128 + constants.signals[signal]));
+    }
+  }
   const canAsk = stdin.isTTY && stderr.isTTY;
-  const line = progressLine();
+  /** Also those of others, for example for the password of a keystore. */
   const answer: NonNullable<UserInterruptionHooks["requestInput"]> = async (
     context,
     from,
     text,
     next,
   ) => {
-    line.hide();
     if (!canAsk) {
-      throw vaultError("VAULT_HARDHAT_ERROR", {
-        source: "A plugin",
-        problem: `${quoteForeignText(from)} asks "${quoteForeignText(text)}", and there is no terminal to ask on.`,
-      });
+      const problem = `${quoteForeignText(from)} asks "${quoteForeignText(text)}", and there is no terminal to ask on.`;
+      throw vaultError("VAULT_HARDHAT_ERROR", { source: "A plugin", problem });
     }
     const ask = async (): Promise<string> => await next(context, from, text);
     return from === PLUGIN ? await askNow(ask) : await ask();
   };
-  // Also of others, for example for the password of a keystore.
-  const questions: Partial<UserInterruptionHooks> = {
-    displayMessage: async (context, from, text, next) => {
-      line.hide();
-      await next(context, from, text);
-    },
-    requestInput: answer,
-    requestSecretInput: answer,
-  };
+  const questions = { requestInput: answer, requestSecretInput: answer };
   hooks.registerHandlers("userInterruptions", questions);
-  endOnSignals();
-  // Else the line would be erased with what others write behind it.
-  const restoreStdout = reserveStdout(line.hide);
-  const writeOwn =
-    (write: WriteText): Output["write"] =>
-    async (text) => {
-      line.hide();
-      return await writeTo(write, text);
-    };
-  const writeError = writeOwn(stderr.write.bind(stderr));
+  const restoreStdout = reserveStdout();
+  const writeError = stderr.write.bind(stderr);
   try {
     return await work({
       out: {
         isTTY: stdout.isTTY,
         style: createStyle(stdout, instance),
-        write: writeOwn(writeToStdout),
+        write: async (text) => await writeTo(writeToStdout, text),
       },
       err: {
         style: createStyle(stderr, instance),
         // A failure cannot be reported anywhere.
-        write: async (text) => await writeError(text).catch(fallbackTo(false)),
+        write: async (text) =>
+          await writeTo(writeError, text).catch(fallbackTo(false)),
       },
       ask: canAsk
         ? async (question) =>
@@ -105,55 +95,40 @@ export async function withTerminal<T>(
             )
         : undefined,
       progress: (doing, far) => {
-        const [done, total] = [far?.done, far?.total].map((count) =>
-          groupDigits(String(count)),
+        const count = [far?.done, far?.total].map((one) =>
+          groupDigits(`${one}`),
         );
-        line.show(
-          `${doing}${far === undefined ? "…" : `: ${done} of ${total}`}`,
+        showProgress(
+          doing + (far === undefined ? "…" : `: ${count.join(" of ")}`),
         );
       },
     });
   } finally {
     restoreStdout();
     hooks.unregisterHandlers("userInterruptions", questions);
-    line.hide();
+    hideProgress();
   }
 }
 
-/** Process 1, as in a container, ends on a signal only if there is a handler. */
-function endOnSignals(): void {
-  for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    if (process.pid === 1 && process.listenerCount(signal) === 0) {
-      process.on(signal, () => {
-        // A script may have its own by now.
-        if (process.listenerCount(signal) === 1) {
-          process.exit(128 + constants.signals[signal]);
-        }
-      });
-    }
-  }
-}
+/** True while the line on stderr is shown that says what a task waits for. */
+let isProgressShown = false;
 
-/** The line on stderr that shows what a task waits for, until the next output. */
-function progressLine() {
+function showProgress(text: string): void {
   const { stderr } = process;
-  let isShown = false;
-  const hide = (): void => {
-    if (isShown) {
-      cursorTo(stderr, 0);
-      clearLine(stderr, 0);
-      isShown = false;
-    }
-  };
-  const show = (text: string): void => {
-    if (stderr.isTTY && process.env["TERM"] !== "dumb") {
-      hide();
-      // A full line would move the cursor to the next one.
-      stderr.write(text.slice(0, createStyle(stderr).width - 1));
-      isShown = true;
-    }
-  };
-  return { show, hide };
+  if (stderr.isTTY && process.env["TERM"] !== "dumb") {
+    hideProgress();
+    // A full line would move the cursor to the next one.
+    stderr.write(text.slice(0, createStyle(stderr).width - 1));
+    isProgressShown = true;
+  }
+}
+
+function hideProgress(): void {
+  if (isProgressShown) {
+    cursorTo(process.stderr, 0);
+    clearLine(process.stderr, 0);
+    isProgressShown = false;
+  }
 }
 
 type WriteText = (
@@ -162,6 +137,7 @@ type WriteText = (
 ) => unknown;
 
 async function writeTo(write: WriteText, text: string): Promise<boolean> {
+  hideProgress();
   const failure = await new Promise<unknown>((resolve) => {
     try {
       if (write(text, resolve) !== false) {
@@ -185,7 +161,7 @@ async function writeTo(write: WriteText, text: string): Promise<boolean> {
   throw vaultError("VAULT_OUTPUT_NOT_WRITTEN", { problem }, failure);
 }
 
-/** The original `write` of stdout while stdout is reserved. */
+/** The original `write` of stdout while tasks reserve it. */
 let undiverted: typeof process.stdout.write | undefined;
 let reservations = 0;
 
@@ -193,17 +169,16 @@ const writeToStdout: WriteText = (text, done) =>
   Reflect.apply(undiverted ?? ignore, process.stdout, [text, done]);
 
 /** @returns Ends the reservation; with several tasks, the last call does. */
-function reserveStdout(beforeOthers: () => void): () => void {
+function reserveStdout(): () => void {
   const { stdout, stderr } = process;
   // eslint-disable-next-line @typescript-eslint/unbound-method -- it is called as the stream's own
   const original = (undiverted ??= stdout.write);
   reservations += 1;
   stdout.write = (...args: unknown[]): boolean => {
-    // Else the progress line would erase what others write below it.
-    beforeOthers();
+    // Else the progress line would be erased with what others write behind it.
+    hideProgress();
     // eslint-disable-next-line @typescript-eslint/unbound-method -- it is called as the stream's own
-    const hasRoom: unknown = Reflect.apply(stderr.write, stderr, args);
-    return hasRoom !== false;
+    return Reflect.apply(stderr.write, stderr, args) !== false;
   };
   return () => {
     reservations -= 1;
@@ -249,8 +224,4 @@ async function askNow(question: () => Promise<string>): Promise<string> {
     stderr.write("\n");
   }
   return answer;
-}
-
-function ignore(): void {
-  // Deliberately empty.
 }

@@ -65,24 +65,6 @@ describe("the terminal of a task", () => {
         }),
       { columns },
     );
-  /** Hardhat tells or asks somebody by one of its hooks. */
-  const hookNames = [
-    "displayMessage",
-    "requestInput",
-    "requestSecretInput",
-  ] as const;
-  const interrupt = async (hook: (typeof hookNames)[number]): Promise<void> => {
-    await hre.hooks.runHandlerChain(
-      "userInterruptions",
-      hook,
-      ["a plugin", "told"],
-      async (_context, _from, text) => {
-        process.stderr.write(`${text}\n`);
-        return await Promise.resolve("");
-      },
-    );
-  };
-
   for (const [title, act, shown] of [
     [
       "the next line",
@@ -94,10 +76,11 @@ describe("the terminal of a task", () => {
     ["a message", async ({ err }) => await err.write("told\n"), /^⌫+told\n$/u],
     ["output", async ({ out }) => await out.write(""), /^⌫+$/u],
     ["what others print", () => process.stdout.write("told\n"), /^⌫+told\n$/u],
-    ...hookNames.map(
-      (hook) =>
-        [hook, async () => await interrupt(hook), /^⌫+told\n$/u] as const,
-    ),
+    [
+      "what Hardhat prints",
+      async () => await hre.interruptions.displayMessage("a plugin", "told"),
+      /^⌫+\[a plugin\] told\n$/u,
+    ],
   ] satisfies ReadonlyArray<
     readonly [string, (terminal: Terminal) => unknown, RegExp]
   >) {
