@@ -9,7 +9,7 @@ import {
   describeUnfinished,
   findUnfinished,
 } from "../src/settlement/next-run.js";
-import type { settleTask, TaskValues } from "./definitions.js";
+import type { TaskValues } from "./definitions.js";
 import { code, notes, present, toned } from "./output/blocks.js";
 import { say } from "./output/render-text.js";
 import type { Output } from "./output/render-text.js";
@@ -18,7 +18,7 @@ import type { TaskReport } from "./run-task.js";
 /** The unsigned transaction of `vault settle --calldata`. */
 export async function printCalldata(
   vault: VaultHost,
-  { from, ifExpired, safe, tokens }: TaskValues<typeof settleTask>,
+  { from, ifExpired, safe, tokens }: TaskValues<"settle">,
   err: Output,
 ): Promise<TaskReport> {
   const built = await buildSettlement(vault, from, tokens, ifExpired);

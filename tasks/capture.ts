@@ -1,14 +1,9 @@
-import { readFile } from "node:fs/promises";
 import path from "node:path";
 
-import { invalidArgument } from "../src/errors.js";
-import { checkTerms } from "../src/mocks/state.js";
-import type { CalMarginsParameters } from "../src/protocol/index.js";
-import { requireRegularFile } from "../src/files/project-file.js";
 import { asRecord } from "../src/json.js";
 import { capture } from "../src/mocks/capture.js";
 import { escapeUntrusted, toSafeJson } from "../src/escape.js";
-import { captureTask } from "./definitions.js";
+import { tasks } from "./definitions.js";
 import { notes, title, toned } from "./output/blocks.js";
 import { requireReplaceable, writeToFile } from "./output/destination.js";
 import { describeCount } from "./output/format-value.js";
@@ -18,12 +13,11 @@ const NO_ORDERS =
   "No order was captured: in a replay each order reverts, and says so. --ids 1-50 captures orders 1 to 50.";
 
 export default readAction(
-  captureTask,
-  async (vault, { out, ids: orders = [], margins: file, block: blockTag }) => {
-    const terms = file === undefined ? [] : await readTerms(file);
+  tasks.capture,
+  async (vault, { out, ids: orders = [], block: blockTag }) => {
     // Checked first: a mistake should not cost a scan.
     await requireReplaceable(out);
-    const captured = await capture(vault, { orders, margins: terms, blockTag });
+    const captured = await capture(vault, { orders, blockTag });
     const { fixture, margins, failed } = captured;
     const recorded = Object.entries(asRecord(fixture["orders"])).map(
       ([id, order]) => [id, hideInOrder(vault, order)] as const,
@@ -50,7 +44,7 @@ export default readAction(
         notes(
           `Every reading and ${describeCount(orders.length, "order id")} written to ${escapeUntrusted(out)}.`,
           hasNone && NO_ORDERS,
-          `The margins of ${describeCount(margins, "set")} of terms were captured: in a replay, other terms revert. --margins FILE captures more.`,
+          "In a replay, calMargins reverts for other terms than those of the round.",
           failed > 0 &&
             toned(
               "warn",
@@ -62,26 +56,3 @@ export default readAction(
     };
   },
 );
-
-/** Reads the file of `--margins`: a list of the arguments of `calMargins`. */
-async function readTerms(
-  file: string,
-): Promise<readonly CalMarginsParameters[]> {
-  const where = `--margins ${escapeUntrusted(file)}`;
-  let list: unknown;
-  try {
-    await requireRegularFile(file);
-    list = JSON.parse(await readFile(file, "utf8"));
-  } catch (error) {
-    throw invalidArgument(
-      where,
-      error instanceof SyntaxError ? "it is not JSON" : "it cannot be read",
-    );
-  }
-  if (!Array.isArray(list)) {
-    throw invalidArgument(where, "a list of terms is needed");
-  }
-  return list.map((terms: unknown, index) =>
-    checkTerms(terms, `${where}: [${index}]`),
-  );
-}

@@ -17,10 +17,6 @@ type ValuesOf<Described> = {
     : never;
 };
 
-/** The parsed options of a task. */
-export type TaskValues<Described> =
-  Described extends Task<infer Values> ? Values : never;
-
 function flag(help: string): Option<boolean> {
   return { kind: "flag", help, isRequired: false };
 }
@@ -53,18 +49,14 @@ function texts(help: string, isRequired = false): Option<readonly string[]> {
 /** Of every task. */
 const common = {
   json: flag("Print one JSON document on stdout"),
-  instance: option(
-    "text",
-    "Instance to use, one of networks.<name>.vault.instances",
-  ),
+  instance: option("text", "One of networks.<name>.vault.instances"),
 };
 
 function describe<Own extends Options>(
-  name: string,
   description: string,
   own: Own,
 ): Task<ValuesOf<typeof common & Own>> {
-  return { name, description, options: { ...common, ...own } };
+  return { description, options: { ...common, ...own } };
 }
 
 /** Of tasks that use contracts. */
@@ -86,7 +78,10 @@ const operation = positional(
   operationNames,
   "Operation, for example getLatestRoundInfo",
 );
-const pools = ["public", "private"] as const;
+const pool = option(
+  ["public", "private"],
+  "Pool of getLPAmountInfo: public or private",
+);
 const MOMENT = "ISO date, +7d (from the chain's clock) or Unix seconds";
 
 /** The account that settles, or sends another transaction. */
@@ -103,6 +98,10 @@ function fixedBlock(purpose: string, absence = "latest") {
     "fixedBlock",
     `${purpose}: a number, latest, safe, finalized or earliest (default: ${absence})`,
   );
+}
+
+function ids(purpose: string) {
+  return option("ids", `${purpose}: 1,2,5-9 (default: none)`);
 }
 
 /** Of tasks that read with one call. */
@@ -147,9 +146,9 @@ const timeoutOfTransaction = option(
 export function readTask(
   name: ReadOperationName,
 ): Task<ValuesOf<typeof common & typeof ofReads>> {
-  const { task, description, inputs } = operationEntry(name);
+  const { description, inputs } = operationEntry(name);
   const isScaled = inputs.some(({ unit }) => /^(?:token|percent)$/u.test(unit));
-  return describe(task, description, {
+  return describe(description, {
     ...ofReads,
     raw: isScaled ? flag("Show and take unscaled integers") : raw,
     ...Object.fromEntries(
@@ -178,136 +177,6 @@ function inputOption({ unit, label }: Field): Option {
   }
 }
 
-export const statusTask = describe(
-  "status",
-  "Show every reading at one block",
-  {
-    ...ofReads,
-    all: flag("Show the network's own contracts, then each instance"),
-    format: option(
-      ["prometheus"],
-      "Write metrics for a textfile collector: prometheus",
-    ),
-  },
-);
-
-export const ordersTask = describe("orders", "List orders", {
-  ...ofListings,
-  ids: option(
-    "orders",
-    "Orders to list: 1,2,5-9, or a range of any length: 0-499, or 500- to the last (default: all)",
-  ),
-  state: option(
-    keysOf(OrderState),
-    "Only orders in this state: open or closed",
-  ),
-  holder: option("address", "Only orders of this holder"),
-  limit: option("integer", "Only this many, the newest first"),
-  skipEmpty: flag("Leave out orders with only zero values"),
-});
-
-export const roundsTask = describe("rounds", "List every round, oldest first", {
-  ...ofListings,
-  block: fixedBlock("Last block to read, as with --to-block"),
-  fromBlock: fixedBlock("First block to read", "0"),
-  toBlock: fixedBlock("Last block to read"),
-});
-
-export const reportTask = describe(
-  "report",
-  "Write a self-contained HTML report",
-  {
-    ...ofManyReads,
-    out: option("file", "File to write (default: vault-report.html)"),
-    ids: option(
-      "ids",
-      "Orders to show, at most 10,000: 1,2,5-9 (default: none)",
-    ),
-    rounds: flag("Show every round of the vault"),
-    simulate: flag("Simulate a settlement, and show its effects"),
-  },
-);
-
-export const simulateTask = describe("simulate", "Simulate a settlement", {
-  at,
-  from: sender("Account that settles; needs no key"),
-  atTime: option(
-    "settlementTime",
-    `Block time of the settlement; end means the round's end: end, ${MOMENT} (default: the chain's time)`,
-  ),
-  ids: option("ids", "Orders to watch, at most 400: 1,2,5-9 (default: none)"),
-  tokens: option(
-    "tokens",
-    "ERC-20 tokens to watch, and which a guard forwards, as 0x…,0x… or none (default: `tokens` of the configuration)",
-  ),
-  block: fixedBlock("Block to start from"),
-  timeout,
-  fork: flag("Simulate on a fork in this process"),
-  hardfork: option(
-    "text",
-    "Simulate on a fork with the rules of this hardfork, for example prague",
-  ),
-});
-
-export const settleTask = describe(
-  "settle",
-  "Settle the vault's current round",
-  {
-    at,
-    yes: flag(
-      "Settle, or finish an interrupted settlement, without a question",
-    ),
-    ifExpired: flag("Settle only an ended round; else exit with 0"),
-    partial: flag(
-      "Settle also if the round is not settled by it, as with several transactions",
-    ),
-    maxFeePerGas: option(
-      "gasPrice",
-      "Highest price of a unit of gas; above it nothing is sent, in wei or gwei: 50gwei (default: maxFeePerGasLimit of the configuration; else --yes refuses on a live chain)",
-    ),
-    tokens: option(
-      "tokens",
-      "ERC-20 tokens that a guard forwards, as 0x…,0x… or none (default: `tokens` of the configuration)",
-    ),
-    retryReverted: flag(
-      "With --yes: settle also if the last settlement of the round reverted",
-    ),
-    from: sender("Account that settles"),
-    confirmations: option(
-      "integer",
-      "Confirmations to wait for (default: vault.confirmations, else 3; 1 on a development node, or if maxHeadAge is false)",
-    ),
-    timeout: option(
-      "seconds",
-      "Most seconds to open the network, and to wait once the transaction is sent (default: 300)",
-    ),
-    resume: flag("Only finish an interrupted settlement; start no other"),
-    bump: flag("With --resume: send it again at a higher fee"),
-    cancel: flag(
-      "With --resume: use its nonce for a transfer of 0 to the account itself",
-    ),
-    assert: flag("Send nothing; exit with 1 if a round is to be settled"),
-    calldata: flag(
-      "Send nothing; print the unsigned transaction, with a gas estimate if --from is given",
-    ),
-    safe: flag("Print --calldata as a file for Safe's Transaction Builder"),
-  },
-);
-
-export const deployGuardTask = describe(
-  "deploy-guard",
-  "Deploy a guard, which settles one round or reverts",
-  {
-    settler: option(
-      "settler",
-      "The only account that may settle through it (default: the account that deploys)",
-    ),
-    from: sender("Account that deploys"),
-    yes: flag("Deploy without a question"),
-    timeout: timeoutOfTransaction,
-  },
-);
-
 /** Their names, since the start loads no mocks. */
 const scenarios = [
   "open-round",
@@ -320,133 +189,175 @@ const scenarios = [
   "as-deployed",
 ] as const;
 
-export const deployMocksTask = describe(
-  "deploy-mocks",
-  "Deploy mocks of the six contracts",
-  {
+const ofMocks = { at, timeout: timeoutOfTransaction };
+const failingCalls = { ...ofMocks, pool };
+
+/** By name, as typed after `vault`. */
+export const tasks = {
+  status: describe("Show every reading at one block", {
+    ...ofReads,
+    all: flag("Show the network's own contracts, then each instance"),
+    format: option(["prometheus"], "Write metrics: prometheus"),
+  }),
+
+  orders: describe("List orders", {
+    ...ofListings,
+    ids: option(
+      "orders",
+      "Orders to list: 1,2,5-9, or a range of any length: 0-499, or 500- to the last (default: all)",
+    ),
+    state: option(keysOf(OrderState), "Only orders that are open or closed"),
+    holder: option("address", "Only orders of this holder"),
+    limit: option("integer", "Only this many, the newest first"),
+    skipEmpty: flag("Leave out orders with only zero values"),
+  }),
+
+  rounds: describe("List every round, oldest first", {
+    ...ofListings,
+    block: fixedBlock("Last block to read, as with --to-block"),
+    fromBlock: fixedBlock("First block to read", "0"),
+    toBlock: fixedBlock("Last block to read"),
+  }),
+
+  report: describe("Write a self-contained HTML report", {
+    ...ofManyReads,
+    out: option("file", "File to write (default: vault-report.html)"),
+    ids: ids("Orders to show, at most 10,000"),
+    rounds: flag("Show every round of the vault"),
+    simulate: flag("Simulate a settlement, and show its effects"),
+  }),
+
+  simulate: describe("Simulate a settlement", {
+    at,
+    from: sender("Account that settles; needs no key"),
+    atTime: option(
+      "settlementTime",
+      `Block time of the settlement; end means the round's end: end, ${MOMENT} (default: the chain's time)`,
+    ),
+    ids: ids("Orders to watch, at most 400"),
+    tokens: option(
+      "tokens",
+      "ERC-20 tokens to watch, and which a guard forwards, as 0x…,0x… or none (default: `tokens` of the configuration)",
+    ),
+    block: fixedBlock("Block to start from"),
+    timeout,
+    fork: flag("Simulate on a fork in this process"),
+    hardfork: option("text", "Simulate on a fork with this hardfork: prague"),
+  }),
+
+  settle: describe("Settle the vault's current round", {
+    at,
+    yes: flag("Ask nothing; finish an interrupted settlement first"),
+    ifExpired: flag("Settle only an ended round; else exit with 0"),
+    partial: flag("Settle also if the round stays open then"),
+    maxFeePerGas: option(
+      "gasPrice",
+      "Highest price of a unit of gas; above it nothing is sent, in wei or gwei: 50gwei (default: maxFeePerGasLimit of the configuration; else --yes refuses on a live chain)",
+    ),
+    tokens: option(
+      "tokens",
+      "ERC-20 tokens that a guard forwards, as 0x…,0x… or none (default: `tokens` of the configuration)",
+    ),
+    retryReverted: flag("With --yes: settle again after one that reverted"),
+    from: sender("Account that settles"),
+    confirmations: option(
+      "integer",
+      "Confirmations to wait for (default: vault.confirmations, else 3; 1 on a development node, or if maxHeadAge is false)",
+    ),
+    timeout: option(
+      "seconds",
+      "Most seconds to open the network, and to wait once the transaction is sent (default: 300)",
+    ),
+    resume: flag("Only finish an interrupted settlement; start no other"),
+    bump: flag("With --resume: send it again at a higher fee"),
+    cancel: flag("With --resume: use its nonce for a transfer of 0"),
+    assert: flag("Send nothing; exit with 1 if a round is to be settled"),
+    calldata: flag("Send nothing; print the unsigned transaction"),
+    safe: flag("Print --calldata as a file for Safe's Transaction Builder"),
+  }),
+
+  "deploy-guard": describe("Deploy a guard: it settles one round, or reverts", {
+    settler: option(
+      "settler",
+      "The only account that may settle through it (default: the account that deploys)",
+    ),
+    from: sender("Account that deploys"),
+    yes: flag("Deploy without a question"),
+    timeout: timeoutOfTransaction,
+  }),
+
+  "deploy-mocks": describe("Deploy mocks of the six contracts", {
     scenario: option(
       scenarios,
       `State of the mocks: ${scenarios.join(", ")} (default: open-round)`,
     ),
     yes: flag("Deploy to a live network, too; this costs money"),
     timeout: timeoutOfTransaction,
-  },
-);
+  }),
 
-const ofMocks = { at, timeout: timeoutOfTransaction };
-
-const failingCalls = {
-  ...ofMocks,
-  pool: option(
-    pools,
-    "Pool of getLPAmountInfo: public or private (default: both)",
-  ),
-  orderId: option(
-    "integer",
-    "Order of getOrderInfo that fails (default: every order)",
-  ),
-  from: option(
-    "address",
-    "Caller that fails, an account or a contract (default: every caller)",
-  ),
-};
-
-export const nextRoundTask = describe(
-  "mock next-round",
-  "Start a new round on the mocks",
-  {
+  "mock next-round": describe("Start a new round on the mocks", {
     ...ofMocks,
     terms: texts(
       "Terms that differ from the latest round, unscaled: strikePrice=66000e18 endTime=+7d",
     ),
-  },
-);
+  }),
 
-export const setTask = describe(
-  "mock set",
-  "Change values that the mocks return",
-  {
+  "mock set": describe("Change values that the mocks return", {
     ...ofMocks,
     changes: texts(
       "Unscaled values by path: round.APY=185e15 pools.public.locked=0 orders.7.state=closed orders.8=none",
       true,
     ),
-  },
-);
+  }),
 
-export const failTask = describe(
-  "mock fail",
-  "Make an operation of the mocks revert",
-  {
+  "mock fail": describe("Make an operation of the mocks revert", {
     operation,
-    reason: positional(
-      "text",
-      "Revert reason: a text, or revert data as 0x hex",
-    ),
+    reason: positional("text", "Revert reason: a text, or data as 0x hex"),
     ...failingCalls,
-  },
-);
+  }),
 
-export const succeedTask = describe(
-  "mock succeed",
-  "Make an operation of the mocks succeed again",
-  { operation, ...failingCalls },
-);
+  "mock succeed": describe("Make an operation of the mocks succeed again", {
+    operation,
+    ...failingCalls,
+  }),
 
-export const captureTask = describe(
-  "capture",
-  "Record every reading as a fixture for tests",
-  {
+  capture: describe("Record every reading as a fixture for tests", {
     at,
     out: required("file", "File to write, for example fixture.json"),
-    ids: option(
-      "ids",
-      "Orders to record, at most 10,000: 1,2,5-9 (default: none)",
-    ),
-    margins: option(
-      "file",
-      'JSON file with terms whose margins to record: [{ "maxVolume": "1000e18", "APY": "0.2e18", "endTime": 1900000000 }] (default: the terms of the round)',
-    ),
+    ids: ids("Orders to record, at most 10,000"),
     block: fixedBlock("Block to record"),
     timeout,
-  },
-);
+  }),
 
-export const requestTask = describe(
-  "request",
-  "Print the JSON-RPC request of an operation",
-  {
+  request: describe("Print the JSON-RPC request of an operation", {
     at,
     operation,
     args: texts("Arguments of the operation, unscaled"),
-    pool: option(
-      pools,
-      "Pool of getLPAmountInfo (required for it): public or private",
-    ),
+    pool,
     from,
     curl: flag("Print a curl command, with the URL in $RPC_URL"),
-  },
-);
+  }),
 
-export const watchTask = describe("watch", "Show each change of the readings", {
-  at,
-  json: flag("Print one JSON document per change, each on one line"),
-  raw,
-  until: option(
-    "watchEnd",
-    `Exit with 0 at this event or time: settled, expired, ${MOMENT} (default: never)`,
-  ),
-  from: sender("Account that would settle"),
-  interval: option("seconds", "Seconds between checks (default: 5)"),
-});
+  watch: describe("Show each change of the readings", {
+    at,
+    json: flag("Print one JSON document per change, each on one line"),
+    raw,
+    until: option(
+      "watchEnd",
+      `Exit with 0 at this event or time: settled, expired, ${MOMENT} (default: never)`,
+    ),
+    from: sender("Account that would settle"),
+    interval: option("seconds", "Seconds between checks (default: 5)"),
+  }),
 
-export const doctorTask = describe(
-  "doctor",
-  "Check network, contracts and signer",
-  {
+  doctor: describe("Check network, contracts and signer", {
     at,
     from: sender("Account that would settle"),
     timeout,
     strict: flag("Exit with 1 on warnings, too"),
-  },
-);
+  }),
+};
+
+/** The parsed options of a task. */
+export type TaskValues<Name extends keyof typeof tasks> =
+  (typeof tasks)[Name] extends Task<infer Values> ? Values : never;

@@ -5,7 +5,7 @@ import { deployGuard } from "../src/settlement/deploy-guard.js";
 import type { GuardDeployment } from "../src/settlement/deploy-guard.js";
 import { escapeUntrusted } from "../src/escape.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
-import { deployGuardTask } from "./definitions.js";
+import { tasks } from "./definitions.js";
 import type { TaskValues } from "./definitions.js";
 import { readEnvelope, writeAction } from "./open-vault.js";
 import { code, labelledValues, notes, title } from "./output/blocks.js";
@@ -16,13 +16,13 @@ import type { TaskReport } from "./run-task.js";
 import type { Terminal } from "./terminal.js";
 
 export default writeAction(
-  deployGuardTask,
+  tasks["deploy-guard"],
   async (vault, args, { terminal }) => await deploy(vault, args, terminal),
 );
 
 export async function deploy(
   vault: HardhatVault,
-  { from, settler, yes, instance }: TaskValues<typeof deployGuardTask>,
+  { from, settler, yes, instance }: TaskValues<"deploy-guard">,
   { ask, err }: Pick<Terminal, "ask" | "err">,
 ): Promise<TaskReport> {
   const network = escapeUntrusted(vault.networkName);

@@ -3,14 +3,14 @@ import type { Check } from "../src/plugin/doctor.js";
 import { examineSigner } from "../src/plugin/settlement-checks.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { settingsOf } from "../src/plugin/addresses.js";
-import { doctorTask } from "./definitions.js";
+import { tasks } from "./definitions.js";
 import { selectedNetwork, withVault } from "./open-vault.js";
 import { labelledValues, notes, title, toned } from "./output/blocks.js";
 import type { Envelope, LabelledValue } from "./output/blocks.js";
 import { describeCount } from "./output/format-value.js";
 import { taskAction } from "./run-task.js";
 
-export default taskAction(doctorTask, async (args, surroundings) => {
+export default taskAction(tasks.doctor, async (args, surroundings) => {
   // A mistake on the command line is an error, not a failed check.
   const { name: network, config } = selectedNetwork(surroundings.hre);
   settingsOf(network, config, args.instance);

@@ -6,14 +6,16 @@ import type {
   TaskDefinition,
 } from "hardhat/types/tasks";
 
-import { readOperationNames } from "../src/protocol/queries.js";
-import * as tasks from "./definitions.js";
+import { keysOf } from "../src/protocol/enums.js";
+import { operationEntry, readOperationNames } from "../src/protocol/queries.js";
+import { readTask, tasks } from "./definitions.js";
 import type { Task } from "./parse-options.js";
 
 type LoadAction = LazyActionObject<NewTaskActionFunction>;
 
 function define(
-  { name, description: purpose, options }: Task,
+  name: string,
+  { description: purpose, options }: Task,
   load: LoadAction,
 ): TaskDefinition {
   const builder = task(["vault", ...name.split(" ")], purpose);
@@ -49,7 +51,26 @@ function ofMocks(
   return async () => ({ default: (await import("./mock.js"))[name] });
 }
 
-/** The tasks of the plugin, in the order in which they are listed. */
+/** In the order in which the tasks are listed. */
+const actions: Readonly<Record<keyof typeof tasks, LoadAction>> = {
+  status: () => import("./status.js"),
+  orders: () => import("./orders.js"),
+  rounds: () => import("./rounds.js"),
+  report: () => import("./report.js"),
+  simulate: () => import("./simulate.js"),
+  settle: () => import("./settle.js"),
+  "deploy-guard": () => import("./deploy-guard.js"),
+  "deploy-mocks": ofMocks("deployMocks"),
+  "mock next-round": ofMocks("nextRound"),
+  "mock set": ofMocks("set"),
+  "mock fail": ofMocks("fail"),
+  "mock succeed": ofMocks("succeed"),
+  capture: () => import("./capture.js"),
+  request: () => import("./request.js"),
+  watch: () => import("./watch.js"),
+  doctor: () => import("./doctor.js"),
+};
+
 export const vaultTasks: TaskDefinition[] = [
   emptyTask("vault", "Read, settle and test the vault protocol").build(),
   emptyTask(
@@ -57,24 +78,9 @@ export const vaultTasks: TaskDefinition[] = [
     "Script mocks that are deployed to a development node",
   ).build(),
   ...readOperationNames.map((operation) =>
-    define(tasks.readTask(operation), async () => ({
+    define(operationEntry(operation).task, readTask(operation), async () => ({
       default: (await import("./read.js")).createReadAction(operation),
     })),
   ),
-  define(tasks.statusTask, () => import("./status.js")),
-  define(tasks.ordersTask, () => import("./orders.js")),
-  define(tasks.roundsTask, () => import("./rounds.js")),
-  define(tasks.reportTask, () => import("./report.js")),
-  define(tasks.simulateTask, () => import("./simulate.js")),
-  define(tasks.settleTask, () => import("./settle.js")),
-  define(tasks.deployGuardTask, () => import("./deploy-guard.js")),
-  define(tasks.deployMocksTask, ofMocks("deployMocks")),
-  define(tasks.nextRoundTask, ofMocks("nextRound")),
-  define(tasks.setTask, ofMocks("set")),
-  define(tasks.failTask, ofMocks("fail")),
-  define(tasks.succeedTask, ofMocks("succeed")),
-  define(tasks.captureTask, () => import("./capture.js")),
-  define(tasks.requestTask, () => import("./request.js")),
-  define(tasks.watchTask, () => import("./watch.js")),
-  define(tasks.doctorTask, () => import("./doctor.js")),
+  ...keysOf(actions).map((name) => define(name, tasks[name], actions[name])),
 ];

@@ -13,20 +13,14 @@ import {
 import type { FailureCondition } from "../src/mocks/types.js";
 import type { MockVaultHandle } from "../src/plugin/hardhat-vault.js";
 import { contractRoleNames, contractRoles } from "../src/protocol/index.js";
+import type { OperationName } from "../src/protocol/index.js";
 import { escapeUntrusted } from "../src/escape.js";
-import {
-  deployMocksTask,
-  failTask,
-  nextRoundTask,
-  setTask,
-  succeedTask,
-} from "./definitions.js";
-import { readEnvelope, writeAction } from "./open-vault.js";
-
+import { tasks } from "./definitions.js";
 import type { CommonValues, TaskValues } from "./definitions.js";
-import type { Task } from "./parse-options.js";
-import { labelledValues, notes, present, title } from "./output/blocks.js";
+import { readEnvelope, writeAction } from "./open-vault.js";
+import { labelledValues, notes, title } from "./output/blocks.js";
 import { say } from "./output/render-text.js";
+import type { Task } from "./parse-options.js";
 
 /** The value of the key `mock`, and the same as a line of text. */
 interface Scripted {
@@ -57,7 +51,7 @@ function scriptingAction<Values extends CommonValues>(
 }
 
 export const deployMocks = writeAction(
-  deployMocksTask,
+  tasks["deploy-mocks"],
   async (vault, args, { terminal: { err } }) => {
     const { scenario = "open-round", instance } = args;
     const { addresses } = await vault.deployMocks({
@@ -96,14 +90,17 @@ export const deployMocks = writeAction(
   },
 );
 
-export const set = scriptingAction(setTask, async (mocks, args, now) => {
-  const { changes, shown } = parseChanges(args.changes, now);
-  await mocks.set(changes);
-  return { json: { set: changes }, text: shown };
-});
+export const set = scriptingAction(
+  tasks["mock set"],
+  async (mocks, args, now) => {
+    const { changes, shown } = parseChanges(args.changes, now);
+    await mocks.set(changes);
+    return { json: { set: changes }, text: shown };
+  },
+);
 
 export const nextRound = scriptingAction(
-  nextRoundTask,
+  tasks["mock next-round"],
   async (mocks, { terms }, now) => {
     const { changes, shown } = parseChanges(terms, now, "round.");
     await mocks.startNextRound(changes.round);
@@ -114,54 +111,38 @@ export const nextRound = scriptingAction(
   },
 );
 
-export const fail = scriptingAction(failTask, async (mocks, args) => {
-  const { reason } = args;
-  const { condition, json, text } = describeCalls(args);
-  const data = reason.toLowerCase();
-  const isData = /^0x(?:[0-9a-f]{2})*$/u.test(data);
-  await mocks.fail(args.operation, isData ? { data } : reason, condition);
-  return {
-    json: { ...json, reason },
-    text: `${text} reverts from now on: ${escapeUntrusted(reason)}`,
-  };
-});
+export const fail = scriptingAction(
+  tasks["mock fail"],
+  async (mocks, { operation, reason, pool }) => {
+    const data = reason.toLowerCase();
+    const isData = /^0x(?:[0-9a-f]{2})*$/u.test(data);
+    await mocks.fail(operation, isData ? { data } : reason, argsOf(pool));
+    return {
+      json: { operation, pool: pool ?? null, reason },
+      text: `${describeCalls(operation, pool)} reverts from now on: ${escapeUntrusted(reason)}`,
+    };
+  },
+);
 
-export const succeed = scriptingAction(succeedTask, async (mocks, args) => {
-  const { condition, json, text } = describeCalls(args);
-  await mocks.succeed(args.operation, condition);
-  return { json, text: `${text} succeeds again.` };
-});
+export const succeed = scriptingAction(
+  tasks["mock succeed"],
+  async (mocks, { operation, pool }) => {
+    await mocks.succeed(operation, argsOf(pool));
+    return {
+      json: { operation, pool: pool ?? null },
+      text: `${describeCalls(operation, pool)} succeeds again.`,
+    };
+  },
+);
 
-/** The calls that `mock fail` and `mock succeed` mean. */
-function describeCalls({
-  operation,
-  pool,
-  orderId: orderID,
-  from,
-}: TaskValues<typeof succeedTask>) {
-  const args = [pool, orderID].filter((each) => each !== undefined);
-  // the mocks check the arguments
-  const condition = {
-    from,
-    args: args.length === 0 ? undefined : args,
-  } as FailureCondition;
-  const text = present([
-    operation,
-    pool !== undefined && `of the ${pool} pool`,
-    orderID !== undefined && `of order ${orderID}`,
-    from !== undefined && `from ${from}`,
-  ]).join(" ");
-  const json = {
-    operation,
-    pool: pool ?? null,
-    orderID: orderID ?? null,
-    from: from ?? null,
-  };
-  return { condition, json, text };
+type Pool = TaskValues<"mock fail">["pool"];
+
+function argsOf(pool: Pool): FailureCondition {
+  return pool === undefined ? {} : { args: [pool] };
 }
 
-interface Level {
-  [key: string]: unknown;
+function describeCalls(operation: OperationName, pool: Pool): string {
+  return pool === undefined ? operation : `${operation} of the ${pool} pool`;
 }
 
 /**
@@ -175,9 +156,7 @@ function parseChanges(
   now: number,
   prefix = "",
 ): { readonly changes: StateChanges; readonly shown: string } {
-  const changes = emptyLevel();
-  const paths: string[] = [];
-  const shown = texts.map((typed) => {
+  const given = texts.map((typed) => {
     const [, name, text = ""] = /^([^=]+)=(.*)$/su.exec(typed) ?? [];
     if (name === undefined) {
       throw invalidArgument(
@@ -185,33 +164,37 @@ function parseChanges(
         `it is not path=value, as in ${prefix === "" ? "round." : ""}strikePrice=65000e18`,
       );
     }
-    const path = (prefix + name).replace(/^orders\.0+(?=[0-9])/u, "orders.");
-    const isWithin = (one: string, other: string): boolean =>
-      `${one}.`.startsWith(`${other}.`);
-    if (paths.some((one) => isWithin(one, path) || isWithin(path, one))) {
-      throw invalidArgument(
-        describeInput(path),
-        "another value of this place is given, too: one would be lost",
-      );
-    }
-    paths.push(path);
-    const keys = path.split(".");
-    const last = keys.pop() ?? "";
-    let level = changes;
-    for (const key of keys) {
-      // a value there was refused above
-      level = (level[key] ??= emptyLevel()) as Level;
-    }
-    level[last] = parseValue(path, text, now);
-    return escapeUntrusted(`${path.slice(prefix.length)} = ${text}`);
+    return { name, path: prefix + name, text };
   });
-  return { changes: checkChanges(changes), shown: shown.join(", ") };
+  const placed = given.map(({ path, text }): Placed => [
+    path.split("."),
+    parseValue(path, text, now),
+  ]);
+  const shown = given.map(({ name, text }) => `${name} = ${text}`);
+  return {
+    changes: checkChanges(nest(placed)),
+    shown: escapeUntrusted(shown.join(", ")),
+  };
 }
 
-/** Without a prototype, whose keys somebody could type. */
-function emptyLevel(): Level {
-  // Object.create() returns any
-  return Object.create(null) as Level;
+type Placed = readonly [keys: readonly string[], value: unknown];
+
+/** Makes one object of values and the keys that lead to each. */
+function nest(given: readonly Placed[]): unknown {
+  const [whole] = given.filter(([keys]) => keys.length === 0);
+  if (whole !== undefined && given.length > 1) {
+    const problem = "two values of one place are given: one would be lost";
+    throw invalidArgument("<changes>", problem);
+  }
+  const groups = Map.groupBy(given, ([[key = ""]]) => key);
+  return whole === undefined
+    ? Object.fromEntries(
+        Array.from(groups, ([key, inner]) => [
+          key,
+          nest(inner.map(([[, ...keys], value]) => [keys, value])),
+        ]),
+      )
+    : whole[1];
 }
 
 /** The times of a round, which may also be a date or a duration. */

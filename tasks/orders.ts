@@ -4,7 +4,7 @@ import type { ListedOrder, Order } from "../src/client/order-reader.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { hasOwnersScale, operations } from "../src/protocol/index.js";
 import type { Field } from "../src/protocol/index.js";
-import { ordersTask } from "./definitions.js";
+import { tasks } from "./definitions.js";
 import { hideInOrder, pinVault, readAction } from "./open-vault.js";
 import { present, table, toned } from "./output/blocks.js";
 import type {
@@ -23,7 +23,7 @@ import type { FormatContext } from "./output/format-value.js";
 import { parseListingForm, writeListing } from "./output/listing.js";
 import type { Listing } from "./output/listing.js";
 
-export default readAction(ordersTask, async (vault, args, { terminal }) => {
+export default readAction(tasks.orders, async (vault, args, { terminal }) => {
   const form = parseListingForm(args);
   const { ids: selection, state, holder, skipEmpty, from, raw } = args;
   const { envelope, pin } = await pinVault(vault, args.block);

@@ -36,8 +36,6 @@ export interface Option<Value = unknown> {
 
 /** A task as the help shows it. `Values` is the type of its parsed options. */
 export interface Task<Values = unknown> {
-  /** After `vault`. */
-  readonly name: string;
   readonly description: string;
   /** By name, in camel case. */
   readonly options: Readonly<Record<string, Option>>;
@@ -212,18 +210,16 @@ function oneOf(words: readonly string[]): Parse<string> {
 /** Parses `vault=0x…,trading=0x…`. */
 function parseRoles(text: string, where: string): ContractAddresses {
   const pairs = text.split(",").map((part) => part.trim().split("="));
-  const addresses = Object.fromEntries(
-    pairs.map(([role = "", address = ""]) => [role, address]),
-  );
-  if (
-    pairs.some(({ length }) => length !== 2) ||
-    Object.keys(addresses).length < pairs.length
-  ) {
+  const roles = new Set(pairs.map(([role]) => role));
+  if (pairs.some(({ length }) => length !== 2) || roles.size < pairs.length) {
     throw invalidArgument(
       where,
       `role=0x…[,role=0x…] is needed, each role once, got ${describeInput(text)}`,
     );
   }
+  const addresses: ContractAddresses = Object.fromEntries(
+    pairs.map(([role = "", address = ""]) => [role, address]),
+  );
   fixedAddresses(addresses, where);
   return addresses;
 }
@@ -235,18 +231,18 @@ function parseBlock(text: string, where: string): BlockTag {
   return value as BlockTag;
 }
 
+/** @returns Whole milliseconds, as timers need them. */
 function parseSeconds(text: string, where: string): number {
-  const least = 0.001;
-  const most = Math.floor(MAX_DURATION_MS / 1_000);
-  const seconds = /^[0-9]{1,9}(?:\.[0-9]+)?$/u.test(text) ? Number(text) : NaN;
-  if (seconds >= least && seconds <= most) {
-    // Timers take no fractions, which the product of 9.8 has, too.
-    return Math.ceil(seconds * 1_000);
+  const isNumber = /^[0-9]{1,9}(?:\.[0-9]+)?$/u.test(text);
+  const milliseconds = isNumber ? Math.ceil(Number(text) * 1_000) : 0;
+  if (milliseconds < 1 || milliseconds > MAX_DURATION_MS) {
+    const most = Math.floor(MAX_DURATION_MS / 1_000);
+    throw invalidArgument(
+      where,
+      `a number of seconds from 0.001 to ${most} is needed, got ${describeInput(text)}`,
+    );
   }
-  throw invalidArgument(
-    where,
-    `a number of seconds from ${least} to ${most} is needed, got ${describeInput(text)}`,
-  );
+  return milliseconds;
 }
 
 export function parseInteger(text: string, where: string): bigint {
@@ -275,12 +271,8 @@ export function parseDecimal(
   try {
     return parseUint256(parseUnits(text, decimals), where);
   } catch (error) {
-    const value = givenInput(text);
-    throw vaultError(
-      "VAULT_INVALID_DECIMAL",
-      { where, value, decimals },
-      error,
-    );
+    const wrong = { where, value: givenInput(text), decimals };
+    throw vaultError("VAULT_INVALID_DECIMAL", wrong, error);
   }
 }
 
@@ -310,12 +302,12 @@ export function parseFutureTime(
 
 /** Parses a list, or one range of any length. */
 function parseOrders(text: string, where: string): OrderSelection {
-  const [, first] = /^([^,-]+)-$/u.exec(text) ?? [];
-  return first !== undefined
-    ? { firstId: parseId(first, where), lastId: undefined }
-    : /^[^,]+-[^,]+$/u.test(text)
-      ? parseRange(text, where)
-      : { ids: parseIds(text, where) };
+  if (text.includes(",") || !text.includes("-")) {
+    return { ids: parseIds(text, where) };
+  }
+  return text.endsWith("-")
+    ? { firstId: parseId(text.slice(0, -1), where), lastId: undefined }
+    : parseRange(text, where);
 }
 
 /** Parses `1,2,5-9`. */

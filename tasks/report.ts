@@ -5,7 +5,7 @@ import { fallbackTo } from "../src/errors.js";
 import { findSender } from "../src/sending/signer.js";
 import { contractRoleNames, contractRoles } from "../src/protocol/index.js";
 import { escapeUntrusted } from "../src/escape.js";
-import { reportTask } from "./definitions.js";
+import { tasks } from "./definitions.js";
 import type { TaskValues } from "./definitions.js";
 import { hideInOrder, readAction, selectedNetwork } from "./open-vault.js";
 import {
@@ -32,7 +32,7 @@ import { settlementValues } from "./status.js";
 import { readState } from "./vault-state.js";
 import { requireSameBranch } from "../src/rpc/blocks.js";
 
-export default readAction(reportTask, async (vault, args, surroundings) => {
+export default readAction(tasks.report, async (vault, args, surroundings) => {
   const { out = "vault-report.html" } = args;
   // Checked first: a mistake should not cost all the reads.
   await requireReplaceable(out);
@@ -59,7 +59,7 @@ export default readAction(reportTask, async (vault, args, surroundings) => {
 /** Reads all at one block: the state first, then what was asked for. */
 async function gather(
   vault: HardhatVault,
-  args: TaskValues<typeof reportTask>,
+  args: TaskValues<"report">,
   { hre, terminal, rawArgs }: TaskSurroundings,
 ): Promise<Page & { readonly failures: number }> {
   const { block: blockTag, ids, from, raw } = args;

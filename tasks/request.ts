@@ -9,49 +9,41 @@ import { configuredFrom } from "../src/plugin/hardhat-vault.js";
 import { invalidArgument, vaultError } from "../src/errors.js";
 import { isReadOperation, operationEntry } from "../src/protocol/index.js";
 import { toSafeJson } from "../src/escape.js";
-import { requestTask } from "./definitions.js";
+import { tasks } from "./definitions.js";
 import type { TaskValues } from "./definitions.js";
-import { code } from "./output/blocks.js";
 import { selectedNetwork } from "./open-vault.js";
+import { code } from "./output/blocks.js";
 import { parseInteger } from "./parse-options.js";
 import { toCallArguments } from "./read.js";
 import { taskAction } from "./run-task.js";
 
 /** The network is not opened: its URL may be a secret that is not available. */
-export default taskAction(requestTask, async (args, { hre }) => {
-  const { operation, at, instance } = args;
+export default taskAction(tasks.request, async (args, { hre }) => {
+  const { operation, at = {}, instance } = args;
   const { role, data } = encodeCall(operation, parseWireArguments(args));
   const { name: network, config } = selectedNetwork(hre);
   const { from = configuredFrom(network, config) } = args;
-  const addresses = firstOf(
-    fixedAddresses(at ?? {}, "--at"),
-    firstOf(
-      configuredAddresses(network, config, instance),
-      configuredAddresses(network, config),
-    ),
+  const configured = [instance, undefined].map((one) =>
+    configuredAddresses(network, config, one),
   );
+  const addresses = [fixedAddresses(at, "--at"), ...configured].reduce(firstOf);
   const place = { operation, network };
   const { address: to } = await requireAddress(addresses, role, place);
-  if (!isReadOperation(operation)) {
-    const transaction = {
-      operation,
-      to,
-      data,
-      value: "0x0",
-      explanation:
-        "settleAll changes state: it is sent as a transaction, not with eth_call. The protocol does not document how that transaction is to be submitted, so only its call data is printed. `vault settle` sends it.",
-    };
-    return {
-      json: transaction,
-      blocks: [code(JSON.stringify(transaction, undefined, 2))],
-    };
-  }
-  const request = {
-    jsonrpc: "2.0",
-    id: 1,
-    method: "eth_call",
-    params: [{ from, to, data }, "latest"],
-  };
+  const request = isReadOperation(operation)
+    ? {
+        jsonrpc: "2.0",
+        id: 1,
+        method: "eth_call",
+        params: [{ from, to, data }, "latest"],
+      }
+    : {
+        operation,
+        to,
+        data,
+        value: "0x0",
+        explanation:
+          "settleAll changes state: it is sent as a transaction, not with eth_call. The protocol does not document how that transaction is to be submitted, so only its call data is printed. `vault settle` sends it.",
+      };
   const curl = `curl -sS -X POST -H 'Content-Type: application/json' --data '${toSafeJson(request)}' "$RPC_URL"`;
   return args.curl
     ? { json: { curl }, blocks: [code(curl)] }
@@ -63,7 +55,7 @@ function parseWireArguments({
   args,
   pool,
   curl,
-}: TaskValues<typeof requestTask>): readonly unknown[] {
+}: TaskValues<"request">): readonly unknown[] {
   const { inputs, targetName } = operationEntry(operation);
   if (curl && !isReadOperation(operation)) {
     const problem = `${operation} needs a signed transaction; the task \`vault settle\` sends one`;
@@ -73,17 +65,13 @@ function parseWireArguments({
     throw invalidArgument("--pool", `${operation} has no pool`, "Omit it.");
   }
   if (pool === undefined && targetName !== undefined) {
-    throw vaultError("VAULT_MISSING_OPTION", {
-      where: "--pool",
-      form: `The pool that ${operation} is asked of: public or private`,
-    });
+    const form = `The pool that ${operation} is asked of: public or private`;
+    throw vaultError("VAULT_MISSING_OPTION", { where: "--pool", form });
   }
   if (args.length !== inputs.length) {
     const names = inputs.map(({ name }) => name).join(" ");
-    throw invalidArgument(
-      operation,
-      `it takes ${inputs.length === 0 ? "no arguments" : `${inputs.length} (${names})`}, got ${args.length}`,
-    );
+    const taken = names === "" ? "no arguments" : `${inputs.length} (${names})`;
+    throw invalidArgument(operation, `it takes ${taken}, got ${args.length}`);
   }
   const values = inputs.map(({ unit, name }, index) => {
     const text = args[index] ?? "";

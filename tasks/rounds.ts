@@ -1,6 +1,6 @@
 import type { PastRound } from "../src/client/rounds.js";
 import { groupDigits, operations } from "../src/protocol/index.js";
-import { roundsTask } from "./definitions.js";
+import { tasks } from "./definitions.js";
 import { pinVault, readAction } from "./open-vault.js";
 import { present, table, toned } from "./output/blocks.js";
 import type {
@@ -15,7 +15,7 @@ import type { FormatContext } from "./output/format-value.js";
 import { parseListingForm, writeListing } from "./output/listing.js";
 import type { Listing } from "./output/listing.js";
 
-export default readAction(roundsTask, async (vault, args, { terminal }) => {
+export default readAction(tasks.rounds, async (vault, args, { terminal }) => {
   const form = parseListingForm(args);
   const { fromBlock, block, toBlock = block, from, raw } = args;
   const { envelope, pin } = await pinVault(vault, toBlock);

@@ -20,7 +20,7 @@ import type {
 } from "../src/settlement/options.js";
 import { changesBetween } from "../src/simulation/watch-list.js";
 import { printCalldata } from "./calldata.js";
-import { settleTask } from "./definitions.js";
+import { tasks } from "./definitions.js";
 import type { TaskValues } from "./definitions.js";
 import { withVault } from "./open-vault.js";
 import {
@@ -51,7 +51,7 @@ import {
 } from "./simulate.js";
 import type { Terminal } from "./terminal.js";
 
-export default taskAction(settleTask, async (args, surroundings) => {
+export default taskAction(tasks.settle, async (args, surroundings) => {
   const { terminal, rawArgs } = surroundings;
   return await withVault(
     surroundings,
@@ -64,15 +64,13 @@ export default taskAction(settleTask, async (args, surroundings) => {
 });
 
 /** False for what needs no key: a locked one must not keep anybody from following. */
-function isSigning(args: TaskValues<typeof settleTask>): boolean {
+function isSigning(args: TaskValues<"settle">): boolean {
   return args.resume
     ? args.bump || args.cancel
     : !args.assert && !args.calldata;
 }
 
-export function toOptions(
-  args: TaskValues<typeof settleTask>,
-): SettleAllOptions {
+export function toOptions(args: TaskValues<"settle">): SettleAllOptions {
   const { confirmations } = args;
   return {
     ifExpired: args.ifExpired,

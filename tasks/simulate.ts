@@ -24,7 +24,7 @@ import type {
   TokenDescription,
   Transfer,
 } from "../src/simulation/types.js";
-import { simulateTask } from "./definitions.js";
+import { tasks } from "./definitions.js";
 import { readAction, selectedNetwork } from "./open-vault.js";
 import {
   labelledValues,
@@ -40,7 +40,7 @@ import type { FormatContext } from "./output/format-value.js";
 import { labelOf } from "./output/readings.js";
 
 export default readAction(
-  simulateTask,
+  tasks.simulate,
   async (vault, args, { hre, terminal }) => {
     const { from, atTime, ids, tokens, block, hardfork, fork } = args;
     const { networkName: network, settings } = vault;

@@ -7,7 +7,7 @@ import type { ReadOptions } from "../src/client/read-at-block.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { escapeUntrusted } from "../src/escape.js";
 import { describeUnfinished } from "../src/settlement/next-run.js";
-import { statusTask } from "./definitions.js";
+import { tasks } from "./definitions.js";
 import { readAction } from "./open-vault.js";
 import {
   chapter,
@@ -28,7 +28,7 @@ import {
 import { ATTEMPT, describeAttempt, readState } from "./vault-state.js";
 import type { VaultState } from "./vault-state.js";
 
-export default readAction(statusTask, async (vault, args, { terminal }) => {
+export default readAction(tasks.status, async (vault, args, { terminal }) => {
   const { all, raw, format, block: blockTag, from, timeout } = args;
   if (all) {
     requireFixedBlock(blockTag, "--block");

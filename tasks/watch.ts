@@ -6,7 +6,7 @@ import { describeRound, hasEnded, isSameRound } from "../src/protocol/round.js";
 import { isReorganised } from "../src/rpc/blocks.js";
 import { pause } from "../src/rpc/signals.js";
 import { escapeUntrusted, toSafeJson } from "../src/escape.js";
-import { watchTask } from "./definitions.js";
+import { tasks } from "./definitions.js";
 import type { TaskValues } from "./definitions.js";
 import { withVault } from "./open-vault.js";
 import {
@@ -35,10 +35,10 @@ import type { VaultState } from "./vault-state.js";
 /** For one check, retries included. */
 const CHECK_TIMEOUT_MS = 10_000;
 
-type Args = TaskValues<typeof watchTask>;
+type Args = TaskValues<"watch">;
 
 export default taskAction(
-  watchTask,
+  tasks.watch,
   async (args, surroundings) =>
     await withVault(
       surroundings,

@@ -7,7 +7,6 @@ import { invalidArgument } from "../../src/errors.js";
 import { escapeUntrusted, toSafeJson } from "../../src/escape.js";
 import { toDecimal } from "../../src/protocol/amounts.js";
 import type { Field } from "../../src/protocol/index.js";
-import type { ordersTask } from "../definitions.js";
 import type { TaskValues } from "../definitions.js";
 import { toDocument } from "../run-task.js";
 import type { Terminal } from "../terminal.js";
@@ -34,7 +33,7 @@ export function parseListingForm({
   out = "",
   scaled,
 }: Pick<
-  TaskValues<typeof ordersTask>,
+  TaskValues<"orders">,
   "json" | "format" | "out" | "scaled"
 >): ListingForm {
   const ofFile = formOfExtension[path.extname(out).toLowerCase()];

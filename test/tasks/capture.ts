@@ -1,13 +1,11 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
-
-import { devNull } from "node:os";
+import { mkdir, readFile } from "node:fs/promises";
 
 import { expect } from "chai";
 
 import { standaloneQueries } from "../../src/protocol/index.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { httpNetwork } from "../helpers/hre.js";
-import { itFails, useTasks } from "../helpers/use-tasks.js";
+import { useTasks } from "../helpers/use-tasks.js";
 
 // What a fixture replays: test/mocks/capture.ts.
 describe("vault capture", () => {
@@ -48,20 +46,6 @@ describe("vault capture", () => {
     ).to.have.nested.property("block.number", number);
   });
 
-  it("capture --margins FILE records the margins of the file's terms, too", async () => {
-    const given = { maxVolume: "1000e18", APY: "2", endTime: 1_900_000_000 };
-    await writeFile("terms.json", JSON.stringify([given]));
-    const fixture: unknown = JSON.parse(
-      await fixtureOf("--margins terms.json"),
-    );
-    expect(fixture).to.have.deep.nested.property("margins[1]", {
-      maxVolume: (1_000n * 10n ** 18n).toString(),
-      ...{ APY: "2", endTime: "1900000000" },
-      baseMarginAmount: (52_500n * 10n ** 18n).toString(),
-      xMarginAmount: (10_500n * 10n ** 18n).toString(),
-    });
-  });
-
   it("capture writes one value a line, relative to the working folder, hides the node, and names the fixture from the root", async () => {
     const exType = `\u202e${KEY}`;
     await tasks.mocks.set({ orders: { 1: { exType } } });
@@ -89,27 +73,10 @@ describe("vault capture", () => {
       .and.not.contain(KEY);
   });
 
-  describe("with files that are wrong", () => {
-    beforeEach(async () => {
-      await writeFile("bad.txt", "{");
-      await writeFile("object.json", "{}");
-      const terms = { maxVolume: 1, APY: 2, endTime: 3 };
-      const short = [terms, { maxVolume: 1, APY: 2 }];
-      await writeFile("short.json", JSON.stringify(short));
-    });
-    afterEach(async () => {
-      expect(await readFile("out.json").catch(() => "none")).to.equal("none");
-    });
-    itFails(
-      tasks,
-      `
-      capture --out out.json --margins none.json | VAULT_INVALID_ARGUMENT | none.json: it cannot be read
-      capture --out out.json --margins ${devNull} | VAULT_INVALID_ARGUMENT | it cannot be read
-      capture --out out.json --margins bad.txt | VAULT_INVALID_ARGUMENT | --margins bad.txt: it is not JSON
-      capture --out out.json --margins object.json | VAULT_INVALID_ARGUMENT | a list of terms is needed
-      capture --out out.json --margins short.json | VAULT_INVALID_ARGUMENT | [1].endTime: it is missing
-      capture --out none/out.json | VAULT_INVALID_ARGUMENT | ENOENT
-      `,
-    );
+  it("capture refuses a file in a folder that is not there, before it reads", async () => {
+    expect(await tasks.errorOf("capture --out none/out.json"))
+      .to.include({ code: "VAULT_INVALID_ARGUMENT" })
+      .and.have.property("message")
+      .that.includes("ENOENT");
   });
 });

@@ -3,7 +3,7 @@ import { Wallet, ZeroAddress } from "ethers";
 
 import { guardAddressOf, settlerIn } from "../../src/guard/round-guard.js";
 import { deploy } from "../../tasks/deploy-guard.js";
-import { deployGuardTask } from "../../tasks/definitions.js";
+import { tasks } from "../../tasks/definitions.js";
 import { parseOptions } from "../../tasks/parse-options.js";
 import { useAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
@@ -105,7 +105,7 @@ describe("vault deploy-guard", () => {
         asked.push(question);
         return await Promise.resolve(answer);
       };
-      const args = parseOptions(deployGuardTask, { settler });
+      const args = parseOptions(tasks["deploy-guard"], { settler });
       const err = new KeptOutput();
       const given = { ...args, instance: "us\u001bdc" };
       const work = deploy(vault, given, { ask, err });
@@ -143,7 +143,7 @@ describe("vault deploy-guard", () => {
         asked += 1;
         return await Promise.resolve(true);
       };
-      const args = parseOptions(deployGuardTask, { yes: true });
+      const args = parseOptions(tasks["deploy-guard"], { yes: true });
       const work = deploy(vault, args, { ask, err: new KeptOutput() });
       await expectVaultError(work, "VAULT_FEE_LIMIT_NEEDED");
       await server.stop();

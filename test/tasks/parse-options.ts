@@ -2,18 +2,11 @@ import { expect } from "chai";
 import { configVariable } from "hardhat/config";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
-import { readOperationNames } from "../../src/protocol/index.js";
 import {
-  captureTask,
-  ordersTask,
-  readTask,
-  roundsTask,
-  setTask,
-  settleTask,
-  simulateTask,
-  statusTask,
-  watchTask,
-} from "../../tasks/definitions.js";
+  operationEntry,
+  readOperationNames,
+} from "../../src/protocol/index.js";
+import { readTask, tasks } from "../../tasks/definitions.js";
 
 import { parseOptions } from "../../tasks/parse-options.js";
 import type { Task } from "../../tasks/parse-options.js";
@@ -38,23 +31,26 @@ const BAD_CHECKSUM = SECOND.replace("C8", "c8");
 
 describe("options of tasks", () => {
   const on = true;
-  const excluded: ReadonlyArray<readonly [Task, object, string]> = [
-    [settleTask, { assert: on, calldata: on }, "--assert and --calldata"],
-    [settleTask, { bump: on, cancel: on }, "--bump and --cancel"],
-    [settleTask, { calldata: on, partial: on }, "and --partial"],
-    [settleTask, { calldata: on, maxFeePerGas: "1wei" }, "--max-fee-per-gas"],
-    [settleTask, { assert: on, resume: on }, "--assert and --resume"],
-    [statusTask, { json: on, format: "prometheus" }, "--json and --format"],
-    [statusTask, { all: on, at: `vault=${SECOND}` }, "--all and --at"],
-    [statusTask, { all: on, instance: "usdc" }, "--all and --instance"],
-    [ordersTask, { raw: on, scaled: on }, "--raw and --scaled"],
-    [roundsTask, { json: on, format: "csv" }, "--json and --format"],
-    [roundsTask, { raw: on, scaled: on }, "--raw and --scaled"],
-    [roundsTask, { block: "1", toBlock: "1" }, "--block and --to-block"],
-  ];
+  const excluded: ReadonlyArray<readonly [keyof typeof tasks, object, string]> =
+    [
+      ["settle", { assert: on, calldata: on }, "--assert and --calldata"],
+      ["settle", { bump: on, cancel: on }, "--bump and --cancel"],
+      ["settle", { calldata: on, partial: on }, "and --partial"],
+      ["settle", { calldata: on, maxFeePerGas: "1wei" }, "--max-fee-per-gas"],
+      ["settle", { assert: on, resume: on }, "--assert and --resume"],
+      ["status", { json: on, format: "prometheus" }, "--json and --format"],
+      ["status", { all: on, at: `vault=${SECOND}` }, "--all and --at"],
+      ["status", { all: on, instance: "usdc" }, "--all and --instance"],
+      ["orders", { raw: on, scaled: on }, "--raw and --scaled"],
+      ["rounds", { json: on, format: "csv" }, "--json and --format"],
+      ["rounds", { raw: on, scaled: on }, "--raw and --scaled"],
+      ["rounds", { block: "1", toBlock: "1" }, "--block and --to-block"],
+    ];
   for (const [task, given, where] of excluded) {
-    it(`vault ${task.name} refuses ${Object.keys(given).join(" with ")}`, () => {
-      expect(() => parseOptions(task, fieldsOf(given))).to.throw(where);
+    it(`vault ${task} refuses ${Object.keys(given).join(" with ")}`, () => {
+      expect(() =>
+        parseOptions<unknown>(tasks[task], fieldsOf(given)),
+      ).to.throw(where);
     });
   }
 
@@ -64,7 +60,7 @@ describe("options of tasks", () => {
     ["safe", "calldata"],
   ] as const) {
     it(`vault settle refuses --${flag} without --${needed}`, () => {
-      expect(() => parseOptions(settleTask, { [flag]: on })).to.throw(
+      expect(() => parseOptions(tasks.settle, { [flag]: on })).to.throw(
         `--${flag}: it needs --${needed}`,
       );
     });
@@ -72,7 +68,7 @@ describe("options of tasks", () => {
 
   it("options that do not exclude each other go together, and flags that are not given", () => {
     const given = { assert: false, calldata: on, safe: on, partial: false };
-    expect(parseOptions(settleTask, given)).to.include({ safe: true });
+    expect(parseOptions(tasks.settle, given)).to.include({ safe: true });
   });
 });
 
@@ -80,16 +76,19 @@ const SECRET = "ab".repeat(32);
 const ABOVE = (2n ** 256n).toString();
 
 describe("values of options", () => {
-  const tasks: readonly Task[] = [
-    ...[simulateTask, ordersTask, settleTask, watchTask, captureTask, setTask],
-    ...readOperationNames.map(readTask),
-  ];
+  const described: Readonly<Record<string, Task>> = {
+    ...tasks,
+    ...Object.fromEntries(
+      readOperationNames.map((name) => [
+        operationEntry(name).task,
+        readTask(name),
+      ]),
+    ),
+  };
   const parse = (typed: string): Readonly<Record<string, unknown>> => {
     const [task, args] = parseTyped(typed);
-    const described =
-      tasks.find(({ name }) => name === task) ??
-      expect.fail(`${task} is not listed`);
-    return fieldsOf(parseOptions(described, args));
+    const found = described[task] ?? expect.fail(`${task} is not listed`);
+    return fieldsOf(parseOptions(found, args));
   };
   /** JSON without quotes, with an `n` behind a bigint. */
   const textOf = (value: object): string =>
@@ -162,8 +161,8 @@ describe("values of options", () => {
 
   it("an option takes 10,000 ids, each counted once, and not one more", () => {
     const ids = (count: number) => ({ ids: `1,0,1-${count - 1}` });
-    expect(() => parseOptions(ordersTask, ids(10_000))).to.not.throw();
-    expect(() => parseOptions(ordersTask, ids(10_001))).to.throw(
+    expect(() => parseOptions(tasks.orders, ids(10_000))).to.not.throw();
+    expect(() => parseOptions(tasks.orders, ids(10_001))).to.throw(
       "at most 10,000 orders can be named",
     );
   });

@@ -30,7 +30,7 @@ const failWith = (thrown: unknown) => async (): Promise<never> => {
   throw thrown;
 };
 
-const nothing = { name: "", description: "", options: {} };
+const nothing = { description: "", options: {} };
 
 type Work = Parameters<typeof taskAction>[1];
 
