@@ -68,21 +68,12 @@ export interface VaultHost extends VaultClient {
   bind(addresses: AddressResolver): void;
   /** Returns the vault of another instance on the same network. */
   instance(name: string): VaultHost;
-  /**
-   * @internal Gives a fork a vault with the addresses of this network, which asks this
-   * provider.
-   */
+  /** @internal Gives a fork a vault with this network's name, which asks this provider. */
   adoptFork(
     fork: NetworkConnection<ChainType | string>,
     provider: Eip1193Provider,
-    upstream?: UpstreamAddresses,
   ): void;
 }
-
-/** Returns the addresses of an instance; of the network itself for undefined. */
-export type UpstreamAddresses = (
-  instance: string | undefined,
-) => AddressResolver | undefined;
 
 export function hasHost(vault: VaultClient): vault is VaultHost {
   return "connection" in vault;

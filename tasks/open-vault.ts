@@ -13,7 +13,7 @@ import { FORK_NETWORK } from "../src/host.js";
 import { asRecord } from "../src/json.js";
 import { settingsOf } from "../src/plugin/addresses.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
-import { projectRedactor, redactorFor } from "../src/plugin/network-secrets.js";
+import { projectRedactor, redactorFor } from "../src/plugin/project.js";
 import { quoteForeignText } from "../src/redact.js";
 import { classify } from "../src/rpc/errors.js";
 import { isAbortOf, orAbort } from "../src/rpc/signals.js";
@@ -88,8 +88,10 @@ export async function withVault<T>(
         throw classify(error, source, "the connection").error;
       });
     const vault = instance === undefined ? own : own.instance(instance);
-    const located =
-      at === undefined ? await vault.withScalesOfMocks() : vault.at(at, "--at");
+    if (at === undefined) {
+      await vault.useScalesOfMocks();
+    }
+    const located = at === undefined ? vault : vault.at(at, "--at");
     return await work(
       located.withOptions({
         onRetry: ({ method, reason, problem, attempt }) => {

@@ -9,7 +9,7 @@ import {
   textsForCommandLine,
   vaultError,
 } from "../src/errors.js";
-import { projectRedactor } from "../src/plugin/network-secrets.js";
+import { projectRedactor } from "../src/plugin/project.js";
 import {
   isMarked,
   messageOf,

@@ -103,7 +103,8 @@ async function readStates(
   const time = blockTag === "latest" ? own.time : undefined;
   const instances = await Promise.all(
     names.map(async (name) => {
-      const instance = await vault.instance(name).withScalesOfMocks();
+      const instance = vault.instance(name);
+      await instance.useScalesOfMocks();
       return await readState(instance, pinned, time);
     }),
   );

@@ -3,13 +3,32 @@ import type {
   ResolvedConfigurationVariable,
 } from "hardhat/types/config";
 
+import { z } from "zod";
+
 import { firstOf } from "../client/addresses.js";
-import type { AddressResolver, LocatedAddress } from "../client/addresses.js";
+import type {
+  AddressResolver,
+  LocatedAddress,
+  MissingAddress,
+} from "../client/addresses.js";
 import { describeInput, parseAddress } from "../client/inputs.js";
 import { vaultError } from "../errors.js";
+import {
+  PROJECT_FOLDER,
+  listProjectFiles,
+  readProjectFile,
+  reasonOf,
+  writeProjectFile,
+} from "../files/project-file.js";
+import { recordedAddress, recordedCount } from "../files/recorded-values.js";
+import { byRole } from "../protocol/index.js";
+import type { ContractRole, DisplaySettings } from "../protocol/index.js";
+import { hasCode } from "../rpc/accounts.js";
+import { UNKNOWN_GENESIS, getGenesisHash } from "../rpc/blocks.js";
+import { getChainId } from "../rpc/chain.js";
 import { toConfigVariableError } from "../rpc/hardhat-errors.js";
+import type { RpcClient } from "../rpc/rpc-client.js";
 import type { VaultInstanceConfig } from "./config.js";
-import type { DeploymentAddresses } from "./deployments.js";
 
 /** Addresses in the settings of an instance, or of the network itself. */
 export function configuredAddresses(
@@ -28,17 +47,6 @@ export function configuredAddresses(
   };
 }
 
-/** True if the settings of the instance, or of the network itself, have a contract. */
-export function hasContracts(
-  networkName: string,
-  networkConfig: NetworkConfig,
-  instance?: string,
-): boolean {
-  return [undefined, instance]
-    .map((one) => settingsOf(networkName, networkConfig, one).contracts)
-    .some((contracts) => Object.keys(contracts).length > 0);
-}
-
 export interface ConnectionAddresses {
   readonly locate: AddressResolver;
   /** For instances, which inherit no mocks of deploy-mocks. */
@@ -50,13 +58,11 @@ export interface ConnectionAddresses {
 /**
  * Looks an address up in this order: bound addresses, the settings, those of the network for
  * an instance, the mocks of deploy-mocks.
- *
- * @param mocks Undefined for a fork, whose upstream has them.
  */
 export function connectionAddresses(
   configured: AddressResolver,
-  network?: ConnectionAddresses,
-  mocks?: DeploymentAddresses["find"],
+  network: ConnectionAddresses | undefined,
+  mocks: DeploymentAddresses["find"],
 ): ConnectionAddresses {
   const own =
     network === undefined
@@ -66,7 +72,7 @@ export function connectionAddresses(
   return {
     locate: async (role) => {
       const found = await current(role);
-      return "address" in found || mocks === undefined
+      return "address" in found
         ? found
         : { ...(await configured(role)), ...(await mocks(role)) };
     },
@@ -78,7 +84,8 @@ export function connectionAddresses(
 }
 
 export function settingsPath(networkName: string, instance?: string): string {
-  const path = `networks.${networkName}.vault`;
+  // A fork has the settings of its network.
+  const path = `networks.${networkName.replace(" (fork)", "")}.vault`;
   return instance === undefined ? path : `${path}.instances.${instance}`;
 }
 
@@ -114,4 +121,146 @@ export function settingsOf(
     });
   }
   return settings;
+}
+
+const deploymentSchema = z
+  .object({
+    version: z.literal(1),
+    chainId: recordedCount,
+    /** Identifies the chain: local nodes share one chain id. */
+    genesisHash: z.string(),
+    block: recordedCount,
+    scenario: z.string(),
+    instance: z.string().optional(),
+    contracts: z.object(byRole(() => recordedAddress)).strict(),
+    /** The scales of the mocks' values. */
+    scales: z
+      .object({
+        tokenDecimals: recordedCount,
+        displayDecimals: z.record(recordedCount),
+      })
+      .strict()
+      .optional(),
+  })
+  .strict();
+
+type MockDeployment = z.infer<typeof deploymentSchema>;
+
+/**
+ * The mocks that `vault deploy-mocks` recorded in `vault-deployments/`, as long as the chain
+ * is the same and still has their code.
+ */
+export class DeploymentAddresses {
+  #found: Promise<MockDeployment | string> | undefined;
+
+  constructor(
+    private readonly rpc: RpcClient,
+    private readonly projectRoot: string,
+    private readonly instance?: string,
+  ) {}
+
+  /**
+   * @returns The recorded address, or why there is none and what to do.
+   * @throws VaultError VAULT_INVALID_DEPLOYMENT_FILE if the file cannot be used
+   */
+  public async find(
+    role: ContractRole,
+  ): Promise<LocatedAddress<string> | Pick<MissingAddress, "hint">> {
+    const found = await this.#find();
+    return typeof found === "string"
+      ? { hint: found }
+      : { address: found.contracts[role], source: this.#fileOf(found) };
+  }
+
+  /** @returns The scales of the recorded mocks; undefined if there are none. */
+  public async findScales(): Promise<DisplaySettings | undefined> {
+    const found = await this.#find();
+    return typeof found === "string" ? undefined : found.scales;
+  }
+
+  /** @returns The file's path, relative to the project's root. */
+  public async save(
+    mocks: Pick<MockDeployment, "block" | "scenario" | "contracts" | "scales">,
+  ): Promise<string> {
+    const deployment: MockDeployment = {
+      version: 1,
+      ...mocks,
+      chainId: await getChainId(this.rpc),
+      genesisHash: await getGenesisHash(this.rpc),
+      instance: this.instance,
+    };
+    const file = this.#fileOf(deployment);
+    try {
+      await writeProjectFile(this.projectRoot, file, deployment);
+    } catch (error) {
+      throw this.#invalid(
+        file,
+        `it cannot be written (${reasonOf(error)})`,
+        error,
+      );
+    }
+    this.#found = Promise.resolve(deployment);
+    return file;
+  }
+
+  /** @returns The mocks, or a hint: why there are none, and what to do. */
+  async #find(): Promise<MockDeployment | string> {
+    const finding = (this.#found ??= this.#load());
+    const found = await finding.catch(() => undefined);
+    if (typeof found !== "object") {
+      // Mocks may be deployed, the node restarted or the file corrected.
+      this.#found = undefined;
+    }
+    return await finding;
+  }
+
+  async #load(): Promise<MockDeployment | string> {
+    const { rpc, projectRoot } = this;
+    const none = `No mocks are recorded for this chain. On a local node, also after its restart, ${this.#command} deploys them.`;
+    // Without a file, no request is needed.
+    if ((await listProjectFiles(projectRoot)).length === 0) {
+      return none;
+    }
+    const chainId = await getChainId(rpc);
+    const genesisHash = await getGenesisHash(rpc);
+    const file = this.#fileOf({ chainId, genesisHash });
+    const found = await readProjectFile(
+      projectRoot,
+      file,
+      deploymentSchema,
+      (problem, cause) => this.#invalid(file, problem, cause),
+    );
+    // Several chains may have a file of this name, or no first block.
+    const isSameChain =
+      found?.chainId === chainId && found.genesisHash === genesisHash;
+    if (!isSameChain || genesisHash === UNKNOWN_GENESIS) {
+      return none;
+    }
+    for (const address of Object.values(found.contracts)) {
+      if (!(await hasCode(rpc, address))) {
+        return `The mocks of ${file} are not on the chain any more: run ${this.#command} again.`;
+      }
+    }
+    return found;
+  }
+
+  #invalid(file: string, problem: string, cause: unknown): Error {
+    const args = { file, problem, command: this.#command };
+    return vaultError("VAULT_INVALID_DEPLOYMENT_FILE", args, cause);
+  }
+
+  get #command(): string {
+    const instance =
+      this.instance === undefined ? "" : ` --instance ${this.instance}`;
+    return `\`npx hardhat vault deploy-mocks${instance} --network ${this.rpc.network}\``;
+  }
+
+  #fileOf({
+    chainId,
+    genesisHash,
+  }: Pick<MockDeployment, "chainId" | "genesisHash">): string {
+    const genesis = genesisHash.toLowerCase().replace("0x", "").slice(0, 8);
+    const suffix = this.instance === undefined ? "" : `-${this.instance}`;
+    return `${PROJECT_FOLDER}/${chainId}-${genesis}${suffix}.json`;
+  }
 }

@@ -1,5 +1,3 @@
-import { inspect } from "node:util";
-
 import { ZeroAddress } from "ethers";
 import type { ContractRunner } from "ethers";
 import type { NetworkConfig } from "hardhat/types/config";
@@ -11,15 +9,13 @@ import type { ErrorAbisOf } from "../client/error-abis.js";
 import { withCallerStack } from "../caller-stack.js";
 import { parseAddress } from "../client/inputs.js";
 import { fallbackTo } from "../errors.js";
-import type { ListedOrder, Order } from "../client/order-reader.js";
-import type { OrdersOptions } from "../client/orders.js";
 import { VaultClient } from "../client/vault-client.js";
 import type {
   DeployMocksOptions,
   MockAtOptions,
 } from "../mocks/deploy-mocks.js";
 import type { MockVaultHandle as MockHandle } from "../mocks/handle.js";
-import type { UpstreamAddresses, VaultHost } from "../host.js";
+import type { VaultHost } from "../host.js";
 import type { Redactor } from "../redact.js";
 import type { Eip1193Provider } from "../rpc/rpc-client.js";
 import { KnownNode, RpcClient } from "../rpc/rpc-client.js";
@@ -29,17 +25,16 @@ import type { ForkConnection, ForkOptions } from "../simulation/fork.js";
 import type { SimulateSettleAllOptions } from "../simulation/simulate.js";
 import type { Simulation } from "../simulation/types.js";
 import {
+  DeploymentAddresses,
   configuredAddresses,
   connectionAddresses,
-  hasContracts,
   resolveAddress,
   settingsOf,
   settingsPath,
 } from "./addresses.js";
 import type { ConnectionAddresses } from "./addresses.js";
 import type { VaultInstanceConfig } from "./config.js";
-import { DeploymentAddresses } from "./deployments.js";
-import { errorAbisInProject } from "./project-abis.js";
+import { errorAbisInProject } from "./project.js";
 
 /** The handle that scripts mocks; its `vault` is bound to them. */
 export type MockVaultHandle<VaultT extends VaultClient = HardhatVault> =
@@ -51,19 +46,14 @@ interface ConnectionParts extends Pick<
   "connection" | "context" | "networkName" | "rpc"
 > {
   readonly errorAbisOf: ErrorAbisOf;
-  readonly upstream: UpstreamAddresses | undefined;
   /** The vaults of the instances by name; undefined is the network's own. */
   readonly vaults: Map<string | undefined, HardhatVault>;
 }
 
-/** The parts of a connection that differ for a fork. */
-interface ForkParts {
+interface AskedNetwork {
   readonly provider: Eip1193Provider;
   readonly networkName: string;
-  readonly upstream?: UpstreamAddresses | undefined;
 }
-
-const IN_PROCESS_CHUNK = 50;
 
 /** Kept: to find a loaded module again takes a tenth of a simulation's own work. */
 let simulating: Promise<typeof import("../simulation/simulate.js")> | undefined;
@@ -77,8 +67,8 @@ export class HardhatVault extends VaultClient implements VaultHost {
   public readonly connection: NetworkConnection<ChainType | string>;
   /** @internal */
   public readonly context: HookContext;
-  /** Of the mocks that deploy-mocks recorded; none before {@link withScalesOfMocks}. */
-  private readonly scales: DisplaySettings = {};
+  /** Of the mocks that deploy-mocks recorded; none before {@link useScalesOfMocks}. */
+  private scales: DisplaySettings = {};
 
   private constructor(
     private readonly shared: ConnectionParts,
@@ -97,52 +87,41 @@ export class HardhatVault extends VaultClient implements VaultHost {
 
   /**
    * @param redactor Knows the secrets of the connection.
-   * @param fork If this is a fork: its provider, the name of the network in error texts,
-   * and the addresses of that network.
+   * @param asked Its provider, and the name of the network in error texts.
    * @internal
    */
   public static forConnection(
     connection: NetworkConnection<ChainType | string>,
     context: HookContext,
     redactor: Redactor,
-    fork: ForkParts = connection,
+    { provider, networkName }: AskedNetwork = connection,
   ): HardhatVault {
-    const { provider, networkName, upstream } = fork;
     return HardhatVault.#open({
       connection,
       context,
       networkName,
       rpc: new RpcClient(provider, networkName, new KnownNode(redactor, true)),
       errorAbisOf: errorAbisInProject(context.artifacts),
-      upstream,
       vaults: new Map(),
     });
   }
 
   static #open(shared: ConnectionParts, instanceName?: string): HardhatVault {
-    const { connection, context, networkName, rpc, upstream, vaults } = shared;
+    const { connection, context, networkName, rpc, vaults } = shared;
     const { networkConfig } = connection;
-    const ofUpstream = upstream?.(instanceName);
+    const { root } = context.config.paths;
     const deployments =
       networkConfig.type === "http"
-        ? new DeploymentAddresses(
-            rpc,
-            context.config.paths.root,
-            instanceName,
-            hasContracts(networkName, networkConfig, instanceName),
-          )
+        ? new DeploymentAddresses(rpc, root, instanceName)
         : undefined;
-    const addresses =
-      ofUpstream === undefined
-        ? connectionAddresses(
-            configuredAddresses(networkName, networkConfig, instanceName),
-            vaults.get(undefined)?.ownAddresses,
-            async (role) =>
-              (await deployments?.find(role)) ?? {
-                hint: `Network ${networkName} is in this process and starts empty: pass --network to a task, or call deployMocks() in code.`,
-              },
-          )
-        : connectionAddresses(ofUpstream);
+    const addresses = connectionAddresses(
+      configuredAddresses(networkName, networkConfig, instanceName),
+      vaults.get(undefined)?.ownAddresses,
+      async (role) =>
+        (await deployments?.find(role)) ?? {
+          hint: `Network ${networkName} is in this process: pass --network to a task, or call deployMocks() in code.`,
+        },
+    );
     const vault = new HardhatVault(
       shared,
       instanceName,
@@ -169,23 +148,6 @@ export class HardhatVault extends VaultClient implements VaultHost {
     const { shared, rpc } = this;
     const vault = shared.vaults.get(name) ?? HardhatVault.#open(shared, name);
     return rpc === shared.rpc ? vault : vault.copy({ rpc });
-  }
-
-  public override orders(
-    options: OrdersOptions & { readonly strict: true },
-  ): AsyncGenerator<Order, void, undefined>;
-  public override orders(
-    options?: OrdersOptions,
-  ): AsyncGenerator<ListedOrder, void, undefined>;
-  public override orders(
-    options: OrdersOptions = {},
-  ): AsyncGenerator<ListedOrder, void, undefined> {
-    // There is no round trip to save, and Hardhat traces long calls slowly.
-    return super.orders(
-      this.connection.networkConfig.type === "edr-simulated"
-        ? { ...options, chunkSize: options.chunkSize ?? IN_PROCESS_CHUNK }
-        : options,
-    );
   }
 
   /**
@@ -324,16 +286,6 @@ export class HardhatVault extends VaultClient implements VaultHost {
     return await mockAt(this, role, options);
   }
 
-  /** @internal */
-  public override [inspect.custom](): string {
-    const { networkName, instanceName } = this;
-    const shown = {
-      networkName,
-      ...(instanceName !== undefined && { instanceName }),
-    };
-    return `HardhatVault ${inspect(shown, { breakLength: Infinity })}`;
-  }
-
   /** @internal No others: forks are configured with these. */
   public get settings(): DisplaySettings {
     const { tokenDecimals, displayDecimals } = this.settlementSettings;
@@ -344,23 +296,18 @@ export class HardhatVault extends VaultClient implements VaultHost {
   }
 
   /**
-   * Returns the same vault, which knows the scales of its mocks if all its contracts are those
-   * of deploy-mocks. An error of the recorded mocks is one of the first read, too.
+   * Adopts the scales of the mocks of deploy-mocks, if all contracts are theirs. An error of
+   * the recorded mocks is one of the first read, too.
    *
    * @internal
    */
-  public async withScalesOfMocks(): Promise<this> {
+  public async useScalesOfMocks(): Promise<void> {
     const { contracts } = this.connection.networkConfig.vault;
     const configured = { ...contracts, ...this.settlementSettings.contracts };
-    if (Object.keys(configured).length > 0 || this.deployments === undefined) {
-      return this;
+    if (Object.keys(configured).length === 0) {
+      const scales = this.deployments?.findScales();
+      this.scales = (await scales?.catch(fallbackTo(undefined))) ?? {};
     }
-    const scales = await this.deployments
-      .findScales()
-      .catch(fallbackTo(undefined));
-    return scales === undefined
-      ? this
-      : Object.assign(this.copy({}), { scales });
   }
 
   /** @internal */
@@ -394,22 +341,17 @@ export class HardhatVault extends VaultClient implements VaultHost {
   }
 
   /** @internal */
-  public adoptFork(
-    fork: ForkConnection,
-    provider: Eip1193Provider,
-    upstream?: UpstreamAddresses,
-  ): void {
+  public adoptFork(fork: ForkConnection, provider: Eip1193Provider): void {
+    // Errors name the user's network, not the one that forks are made with.
+    const networkName = `${this.networkName} (fork)`;
+    // A node behind a fork may repeat the secrets of this network.
+    const { redactor } = this.rpc;
+    const asked = { provider, networkName };
     fork.vault = HardhatVault.forConnection(
       fork,
       this.context,
-      // A node behind a fork may repeat the secrets of this network.
-      this.rpc.redactor,
-      {
-        provider,
-        // Errors name the user's network, not the one that forks are made with.
-        networkName: `${this.networkName} (fork)`,
-        upstream,
-      },
+      redactor,
+      asked,
     );
   }
 

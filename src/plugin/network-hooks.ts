@@ -4,7 +4,7 @@ import type { JsonRpcRequest, JsonRpcResponse } from "hardhat/types/providers";
 
 import { vaultError } from "../errors.js";
 import { HardhatVault } from "./hardhat-vault.js";
-import { redactorFor } from "./network-secrets.js";
+import { redactorFor } from "./project.js";
 
 export default async (): Promise<Partial<NetworkHooks>> => ({
   newConnection,

@@ -100,33 +100,29 @@ const settings = objectOf("setting", {
  * raised without a limit. An instance inherits the limit of its network.
  */
 function checkFees(value: unknown, { addIssue }: z.RefinementCtx): void {
-  const { instances, ...own } = asRecord(value);
-  const ofInstances = Object.entries(asRecord(instances)).map(
-    ([name, instance]) => ({
-      path: ["instances", name],
-      settings: asRecord(instance),
-    }),
-  );
-  for (const { path, settings: one } of [
-    { path: [], settings: own },
-    ...ofInstances,
-  ]) {
-    const { maxFeePerGasLimit: limit = own["maxFeePerGasLimit"] } = one;
-    const tip = one["maxPriorityFeePerGasLimit"];
+  const network = asRecord(value);
+  const check = (settings: unknown, path: readonly string[]): void => {
+    const {
+      maxFeePerGasLimit: limit = network["maxFeePerGasLimit"],
+      maxPriorityFeePerGasLimit: tip,
+      timeBeforeBumpingFees,
+    } = asRecord(settings);
+    const refuse = (setting: string, message: string): void => {
+      addIssue({ code: "custom", path: [...path, setting], message });
+    };
     if (typeof limit === "bigint" && typeof tip === "bigint" && tip > limit) {
-      addIssue({
-        code: "custom",
-        path: [...path, "maxPriorityFeePerGasLimit"],
-        message: "may not exceed maxFeePerGasLimit",
-      });
+      refuse("maxPriorityFeePerGasLimit", "may not exceed maxFeePerGasLimit");
     }
-    if (one["timeBeforeBumpingFees"] !== undefined && limit === undefined) {
-      addIssue({
-        code: "custom",
-        path: [...path, "timeBeforeBumpingFees"],
-        message: "needs maxFeePerGasLimit, up to which fees are raised",
-      });
+    if (timeBeforeBumpingFees !== undefined && limit === undefined) {
+      refuse(
+        "timeBeforeBumpingFees",
+        "needs maxFeePerGasLimit, up to which fees are raised",
+      );
     }
+  };
+  check(network, []);
+  for (const [name, one] of Object.entries(asRecord(network["instances"]))) {
+    check(one, ["instances", name]);
   }
 }
 

@@ -21,7 +21,7 @@ import { assertInvariant, invalidArgument, vaultError } from "../errors.js";
 import { findRoute, settlementCall } from "../guard/call.js";
 import type { SettlementRoute } from "../guard/call.js";
 import { FORK_NETWORK } from "../host.js";
-import type { UpstreamAddresses, VaultHost } from "../host.js";
+import type { VaultHost } from "../host.js";
 import { contractRoleNames } from "../protocol/index.js";
 import type { Block } from "../rpc/blocks.js";
 import type { CallRequest } from "../rpc/calls.js";
@@ -86,23 +86,28 @@ export async function fork(
   const [block, own, ...others] = await Promise.all([
     readUpstreamBlock(vault, blockNumber),
     copyOf(vault),
-    ...names.map(async (name) => await copyOf(vault.instance(name))),
+    ...names.map(async (name) => ({
+      name,
+      ...(await copyOf(vault.instance(name))),
+    })),
   ]);
-  const instances = names.map((name, index) => {
-    const settings = others[index]?.settings;
-    // Without a guard of its own it would inherit the network's.
-    return [name, { ...settings, guard: settings?.guard ?? false }] as const;
-  });
+  const instances = others.map(
+    ({ name, settings }) =>
+      // Without a guard of its own it would inherit the network's.
+      [name, { ...settings, guard: settings.guard ?? false }] as const,
+  );
   const { connection } = await openFork(vault, {
     block,
     hardfork,
     plan: async () => await planForFork(vault, block.number, calls),
-    upstream: (name) =>
-      (name === undefined ? own : others[names.indexOf(name)])?.addresses,
     settings: {
       vault: { ...own.settings, instances: Object.fromEntries(instances) },
     },
   });
+  connection.vault.bind(own.addresses);
+  for (const { name, addresses } of others) {
+    connection.vault.instance(name).bind(addresses);
+  }
   return connection;
 }
 
@@ -225,8 +230,6 @@ interface ForkPlan {
   readonly hardfork: string | undefined;
   /** State to fetch beforehand. */
   readonly plan: () => Promise<WarmPlan> | WarmPlan;
-  /** Addresses of its contracts; a simulation does not need them. */
-  readonly upstream?: UpstreamAddresses;
   /** Settings of the fork's network. */
   readonly settings: NetworkConfigOverride;
 }
@@ -235,14 +238,13 @@ interface ForkPlan {
 const OP_HARDFORK = "isthmus";
 
 /**
- * Makes a fork, binds its vault to the upstream's addresses, and begins to warm it. The end
- * of the connection ends all of it.
+ * Makes a fork, and begins to warm it. The end of the connection ends all of it.
  *
  * @throws VaultError
  */
 export async function openFork(
   vault: VaultHost,
-  { block, hardfork, plan, upstream, settings }: ForkPlan,
+  { block, hardfork, plan, settings }: ForkPlan,
 ): Promise<{ readonly connection: ForkConnection; readonly memo: Memo }> {
   const { connection: live, rpc } = vault;
   const { upstream: config, own } = settingsOf(vault);
@@ -303,7 +305,7 @@ export async function openFork(
         }
         throw error;
       });
-    vault.adoptFork(connection, { request }, upstream);
+    vault.adoptFork(connection, { request });
     return { connection, memo };
   } catch (error) {
     await memo.close();

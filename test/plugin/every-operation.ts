@@ -67,25 +67,3 @@ for (const { name, start } of differentNodes) {
     });
   });
 }
-
-describe("orders of connection.vault in process", () => {
-  for (const [chunkSize, expected] of [
-    [undefined, [50, 100, 110]],
-    [60, [60, 110]],
-  ] as const) {
-    it(`orders() reads up to ${expected[0]} at once, with chunkSize ${chunkSize ?? "left out"}`, async () => {
-      const hre = await createTestHre();
-      const connection = await hre.network.create();
-      const { vault } = connection;
-      await vault.deployMocks();
-      const seen: number[] = [];
-      const options = {
-        ...{ firstId: 1, lastId: 110, concurrency: 1, chunkSize },
-        onProgress: ({ done }: { readonly done: number }) => seen.push(done),
-      };
-      await Array.fromAsync(vault.orders(options));
-      await connection.close();
-      expect(seen).to.deep.equal(expected);
-    });
-  }
-});

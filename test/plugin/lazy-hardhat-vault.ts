@@ -58,12 +58,9 @@ describe("hre.vault", () => {
     });
     const lazy = (await createTestHre()).vault.instance("usdc");
     expect(
-      [vault, vault.instance("usdc"), lazy, lazy.instance("a'b\n")].map((one) =>
-        inspect(one),
-      ),
+      [vault, lazy, lazy.instance("a'b\n")].map((one) => inspect(one)),
     ).to.deep.equal([
       "HardhatVault { networkName: 'live' }",
-      "HardhatVault { networkName: 'live', instanceName: 'usdc' }",
       "HardhatVault { networkName: 'default', instanceName: 'usdc' }",
       `HardhatVault { networkName: 'default', instanceName: "a'b\\n" }`,
     ]);
