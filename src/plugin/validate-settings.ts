@@ -101,14 +101,14 @@ const settings = objectOf("setting", {
  */
 function checkFees(value: unknown, { addIssue }: z.RefinementCtx): void {
   const network = asRecord(value);
-  const check = (settings: unknown, path: readonly string[]): void => {
+  const check = (own: unknown, path: readonly string[]): void => {
     const {
       maxFeePerGasLimit: limit = network["maxFeePerGasLimit"],
       maxPriorityFeePerGasLimit: tip,
       timeBeforeBumpingFees,
-    } = asRecord(settings);
-    const refuse = (setting: string, message: string): void => {
-      addIssue({ code: "custom", path: [...path, setting], message });
+    } = asRecord(own);
+    const refuse = (name: string, message: string): void => {
+      addIssue({ code: "custom", path: [...path, name], message });
     };
     if (typeof limit === "bigint" && typeof tip === "bigint" && tip > limit) {
       refuse("maxPriorityFeePerGasLimit", "may not exceed maxFeePerGasLimit");

@@ -1,4 +1,4 @@
-import path from "node:path";
+import { join } from "node:path";
 import { mkdir, readFile, utimes, writeFile } from "node:fs/promises";
 
 import { expect } from "chai";
@@ -289,27 +289,27 @@ describe("vault-deployments: addresses that deploy-mocks wrote", () => {
     server.requests.length = 0;
     project = await useFixtureProject("plain");
     projectRoot = project.path;
-    await mkdir(path.join(projectRoot, "vault-deployments"));
+    await mkdir(join(projectRoot, "vault-deployments"));
   });
   afterEach(async () => {
     await project.remove();
   });
 
   const file = (): string =>
-    path.join(projectRoot, "vault-deployments", "1-abababab.json");
+    join(projectRoot, "vault-deployments", "1-abababab.json");
   const leave = async (
     content: unknown,
     name = "1-abababab.json",
   ): Promise<void> => {
     await writeFile(
-      path.join(projectRoot, "vault-deployments", name),
+      join(projectRoot, "vault-deployments", name),
       typeof content === "string" ? content : JSON.stringify(content),
     );
   };
   const open = async (
-    contracts: ContractAddresses = {},
+    configured: ContractAddresses = {},
   ): Promise<HardhatVault> => {
-    const settings = { vault: { contracts } };
+    const settings = { vault: { contracts: configured } };
     const hre = await hreOnLive(server.url, settings, projectRoot);
     return (await hre.network.create()).vault;
   };
@@ -421,7 +421,7 @@ describe("vault-deployments: addresses that deploy-mocks wrote", () => {
     const own = vault.instance("a-b");
     const saved = await own.deployments?.save(deployment);
     expect(saved).to.equal("vault-deployments/1-abababab-a-b.json");
-    const text = await readFile(path.join(projectRoot, `${saved}`), "utf8");
+    const text = await readFile(join(projectRoot, `${saved}`), "utf8");
     expect(JSON.parse(text)).to.include({ instance: "a-b" });
     expect((await own.addressOf("vault")).source).to.equal(saved);
     for (const [name, hint] of [
@@ -446,8 +446,8 @@ describe("vault-deployments: addresses that deploy-mocks wrote", () => {
     for (const using of [vault, other]) {
       expect(await using.queryVolume()).to.equal(1n);
     }
-    const contracts = { ...documentedContracts, vault: SECOND } as const;
-    await vault.deployments?.save({ ...deployment, contracts });
+    const others = { ...documentedContracts, vault: SECOND } as const;
+    await vault.deployments?.save({ ...deployment, contracts: others });
     expect((await vault.addressOf("vault")).address).to.equal(SECOND);
   });
 });
