@@ -1,6 +1,7 @@
 import { VaultError, invalidArgument } from "../errors.js";
 import type { VaultRound } from "../protocol/index.js";
 import { isSameRound } from "../protocol/round.js";
+import type { RoundIdentity } from "../protocol/round.js";
 import type { PinnedBlock } from "../rpc/blocks.js";
 import { getBlock, requireSameBranch } from "../rpc/blocks.js";
 import { encodeCall } from "./codec.js";
@@ -17,15 +18,6 @@ import type { Context, Readable } from "./read-at-block.js";
 
 /** Requests at the same time, each one small `eth_call`. */
 const CONCURRENCY = 16;
-
-/** Marks among which the next block to read is chosen, so that memory is bounded. */
-const LOOK_AHEAD = 1_000;
-
-/**
- * A contract may be missing for a while. So a stretch without a round at both ends
- * counts as empty only if it is at most 1/128 of the range.
- */
-const EMPTY_STRETCHES = 128;
 
 /**
  * A past round, with its unscaled values at `lastBlock`. No block is guessed, and what
@@ -78,11 +70,18 @@ const roundsOptions = {
 /** Options of {@link VaultClient.rounds}. */
 export interface RoundsOptions extends OptionsOf<typeof roundsOptions> {}
 
+/** What a block shows. */
 interface RoundAt {
   readonly block: number;
   /** Undefined if there is none, or if it cannot be read. */
   readonly round: VaultRound | undefined;
   readonly error?: VaultError;
+}
+
+/** A block to read, and what it showed. */
+interface Mark {
+  readonly block: number;
+  seen?: RoundAt;
 }
 
 /** @see VaultClient.rounds */
@@ -106,7 +105,7 @@ export async function* readRounds(
     const context = { ...opened, rpc };
     const [first, last] = await findRange(context, fromBlock);
     const read = await roundReader(context, last);
-    yield* joinRounds(search([first, last.number], read, options));
+    yield* joinRounds(search(first, last.number, read, options));
     // The blocks below the last one were read by their numbers.
     await requireSameBranch(rpc, last);
   } finally {
@@ -123,74 +122,62 @@ export async function* readRounds(
  * @returns The blocks read, in ascending order.
  */
 async function* search(
-  [first, last]: readonly [number, number],
+  first: number,
+  last: number,
   read: (block: number) => Promise<RoundAt>,
   { concurrency = CONCURRENCY, onProgress }: RoundsOptions,
 ): AsyncGenerator<RoundAt, void, undefined> {
-  const widestEmpty = Math.max(1, (last - first) / EMPTY_STRETCHES);
-  /** Blocks to read, and what they showed. */
-  const marks: Array<{ block: number; seen?: RoundAt; isRequested?: true }> =
-    equalDistances(first, last).map((block) => ({ block }));
-  const underWay = new Set<Promise<void>>();
+  const marks: Mark[] = equalDistances(first, last).map((block) => ({ block }));
   let [done, total] = [0, marks.length];
-
-  const isDone = (before?: RoundAt, after?: RoundAt): boolean => {
-    if (before === undefined || after === undefined) {
-      return false;
-    }
-    const width = after.block - before.block;
-    return (
-      width === 1 ||
-      (isSame(before.round, after.round) &&
-        before.round?.settled === after.round?.settled &&
-        (before.round !== undefined || width <= widestEmpty))
-    );
-  };
-  const request = (mark: (typeof marks)[number]): void => {
-    mark.isRequested = true;
-    const reading = read(mark.block).then(async (seen) => {
-      done += 1;
-      // JavaScript also accepts an async one, whose rejection ends the list, too.
-      await onProgress?.({ done, total });
-      mark.seen = seen;
-      underWay.delete(reading);
-    });
-    underWay.add(reading);
-  };
-  const requestMore = (): void => {
+  while (marks.length > 0) {
+    const wave: Mark[] = [];
     for (const [index, mark] of marks.entries()) {
-      if (underWay.size >= concurrency || index >= LOOK_AHEAD) {
-        return;
-      }
       const next = marks[index + 1];
-      if (mark.isRequested === undefined) {
-        request(mark);
-      } else if (
-        mark.seen !== undefined &&
-        next?.seen !== undefined &&
-        !isDone(mark.seen, next.seen)
-      ) {
+      if (wave.length === concurrency) {
+        break;
+      }
+      if (mark.seen === undefined) {
+        wave.push(mark);
+      } else if (next?.seen !== undefined && !isSearched(mark.seen, next)) {
         const block = Math.floor((mark.block + next.block) / 2);
         total += 1;
-        // The next turn of this loop requests it.
+        // The next turn of this loop takes it.
         marks.splice(index + 1, 0, { block });
       }
     }
-  };
-
-  while (marks.length > 0) {
-    const [mark, next] = marks;
-    if (
-      mark?.seen !== undefined &&
-      (next === undefined || isDone(mark.seen, next.seen))
-    ) {
+    await Promise.all(
+      wave.map(async (mark) => {
+        mark.seen = await read(mark.block);
+        done += 1;
+        // JavaScript also accepts an async one, whose rejection ends the list, too.
+        await onProgress?.({ done, total });
+      }),
+    );
+    for (;;) {
+      const [mark, next] = marks;
+      if (mark?.seen === undefined || !isSearched(mark.seen, next)) {
+        break;
+      }
       marks.shift();
       yield mark.seen;
-    } else {
-      requestMore();
-      await Promise.race(underWay);
     }
   }
+}
+
+/** True if nothing changes between a block and the next one that is read. */
+function isSearched(
+  { block, round }: RoundAt,
+  next: Mark | undefined,
+): boolean {
+  if (next === undefined) {
+    return true;
+  }
+  const { seen } = next;
+  return (
+    seen !== undefined &&
+    (seen.block - block === 1 ||
+      (isSame(round, seen.round) && round?.settled === seen.round?.settled))
+  );
 }
 
 /**
@@ -201,30 +188,29 @@ async function* joinRounds(
   points: AsyncIterable<RoundAt>,
 ): AsyncGenerator<PastRound, void, undefined> {
   let before: RoundAt | undefined;
-  let latest: (VaultRound & PastRound) | undefined;
+  let latest: PastRound | undefined;
   /** The one that started last. */
   let newest: VaultRound | undefined;
   for await (const point of points) {
     const { block, round } = point;
-    const known = isSame(latest, round) ? latest : undefined;
-    if (latest !== undefined && known === undefined) {
-      yield asListed(latest);
-    }
-    if (round === undefined) {
+    if (latest !== undefined && !isSame(latest, round)) {
+      yield latest;
       latest = undefined;
-    } else {
+    }
+    if (round !== undefined) {
       const { settled } = round;
       const isOrdered =
-        known === undefined
+        latest === undefined
           ? newest === undefined || startsAfter(newest, round)
-          : known.outOfOrder === undefined && (!known.settled || settled);
+          : latest.outOfOrder === undefined && (settled || !latest.settled);
       // The first block does not show when its round was settled.
       const isSettledHere =
-        settled && known?.settled !== true && before !== undefined;
+        settled && latest?.settled !== true && before !== undefined;
       latest = {
         ...round,
-        firstBlock: known?.firstBlock ?? block,
-        settledBlock: known?.settledBlock ?? (isSettledHere ? block : null),
+        ...(!settled && { settledPrice: null, settledAmount: null }),
+        firstBlock: latest?.firstBlock ?? block,
+        settledBlock: latest?.settledBlock ?? (isSettledHere ? block : null),
         lastBlock: block,
         ...(!isOrdered && { outOfOrder: true }),
       };
@@ -233,7 +219,7 @@ async function* joinRounds(
     before = point;
   }
   if (latest !== undefined) {
-    yield asListed(latest);
+    yield latest;
   }
   if (newest === undefined && before?.error !== undefined) {
     // An empty list would hide a wrong address.
@@ -247,12 +233,6 @@ function startsAfter(one: VaultRound, other: VaultRound): boolean {
     other.startTime > one.startTime ||
     (other.startTime === one.startTime && !isSameRound(one, other))
   );
-}
-
-function asListed(round: VaultRound & PastRound): PastRound {
-  return round.settled
-    ? round
-    : { ...round, settledPrice: null, settledAmount: null };
 }
 
 /** Reads the round of a block; none if the contract fails. */
@@ -313,7 +293,7 @@ function equalDistances(first: number, last: number): number[] {
   ];
 }
 
-function isSame(one?: VaultRound, other?: VaultRound): boolean {
+function isSame(one?: RoundIdentity, other?: RoundIdentity): boolean {
   return one === undefined || other === undefined
     ? one === other
     : isSameRound(one, other);

@@ -105,13 +105,6 @@ const gap: History = [
   [950, "revert"],
   [960, four],
 ];
-/** A round of 15 blocks, none of which is among the blocks that are read first. */
-const short: History = [
-  [0, "no code"],
-  [455, one],
-  [470, "no code"],
-  [900, two],
-];
 const each = (first: number, ...answers: readonly Answer[]): History =>
   answers.map((answer, index) => [first + 100 * index, answer]);
 /** Answers up to block 1,000, and the first blocks of the rounds that are marked. */
@@ -124,7 +117,6 @@ const histories = [
     each(0, one, changed, otherStrike, otherEnd),
   ],
   ["the rounds before and after a gap without code", [], gap],
-  ["a short round between two long gaps", [], short],
   [
     "the rounds of the blocks from fromBlock to toBlock",
     [],
