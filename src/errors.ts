@@ -29,7 +29,7 @@ const errors = {
     },
     VAULT_INVALID_INTEGER: {
       text: "{where} is not a whole number from 0 to 2^{bits} - 1: {value}.",
-      fix: "Give a non-negative whole number in that range, in decimal or 0x hex.",
+      fix: "Give a non-negative whole number in that range, in decimal or 0x hex; in code, a bigint above 2^53 - 1.",
     },
     VAULT_INVALID_ENUM: {
       text: "{where} is not one of {allowed}: {value}.",

@@ -93,18 +93,14 @@ export async function requireAddress(
   return { address: parseContractAddress(role, address, source), source };
 }
 
-/** Each simulation looks up all contracts, and a checksum takes as long as a reading. */
-const checked = new Map<string, Address>();
-
 function parseContractAddress(
   role: ContractRole,
   address: string,
   source: string,
 ): Address {
   const { label } = contractRoles[role];
-  const known =
-    checked.get(address) ??
-    parseAddress(address, `The address of the ${label} contract (${source})`);
-  checked.set(address, known);
-  return known;
+  return parseAddress(
+    address,
+    `The address of the ${label} contract (${source})`,
+  );
 }

@@ -67,29 +67,10 @@ export function isZero(bytes: Buffer, start: number, end: number): boolean {
 
 const ADDRESS_SIZE = 20;
 
-/** By their last four bytes: addresses repeat, and their hash takes longer than an order. */
-const spelled = new Map<
-  number,
-  { readonly high: bigint; readonly middle: bigint; readonly address: Address }
->();
-const MOST_SPELLED = 10_000;
-
 /** The address whose bytes begin at `start`. */
 export function addressAt(bytes: Buffer, start: number): Address {
-  const high = bytes.readBigUInt64BE(start);
-  const middle = bytes.readBigUInt64BE(start + 8);
-  const low = bytes.readUInt32BE(start + 16);
-  const known = spelled.get(low);
-  if (known?.high === high && known.middle === middle) {
-    return known.address;
-  }
-  const address = checksumAddress(
-    `0x${bytes.toString("hex", start, start + ADDRESS_SIZE)}`,
-  );
-  if (spelled.size < MOST_SPELLED) {
-    spelled.set(low, { high, middle, address });
-  }
-  return address;
+  const hex = bytes.toString("hex", start, start + ADDRESS_SIZE);
+  return checksumAddress(`0x${hex}`);
 }
 
 /** The call of an operation, ready for `eth_call` or a transaction. */
@@ -225,8 +206,9 @@ interface AnsweredCall {
 }
 
 /**
- * The value of an answer, or its error: VAULT_CALL_REVERTED, VAULT_NO_CODE or
- * VAULT_RETURN_DATA_MALFORMED.
+ * The value of an answer.
+ *
+ * @throws VaultError VAULT_CALL_REVERTED, VAULT_NO_CODE, VAULT_RETURN_DATA_MALFORMED
  */
 export function decodeAnswer({
   call: { operation, role },
@@ -235,11 +217,11 @@ export function decodeAnswer({
   block,
   answer,
   lacksCode,
-}: AnsweredCall): { readonly value: unknown } | { readonly error: VaultError } {
+}: AnsweredCall): unknown {
   const { address, source } = target;
   const contract = contractRoles[role].label;
   if ("reverted" in answer) {
-    const { text, kind } = answer.reverted;
+    const { text: reason, kind } = answer.reverted;
     const advice =
       kind === "none"
         ? silentRevertHint(source, network)
@@ -249,20 +231,19 @@ export function decodeAnswer({
       operation === "getOrderInfo"
         ? `There may be no order with this id. ${advice}`
         : advice;
-    const details = { operation, reason: text, contract, address, hint };
-    const error = vaultError("VAULT_CALL_REVERTED", details, answer.reverted);
-    return { error };
+    const details = { operation, reason, contract, address, hint };
+    throw vaultError("VAULT_CALL_REVERTED", details, answer.reverted);
   }
   const decoded = decodeOutputs(operation, answer.data);
   if ("value" in decoded) {
-    return decoded;
+    return decoded.value;
   }
   if (answer.data.length === 0 && lacksCode) {
-    return { error: noCode(role, target, network, block) };
+    throw noCode(role, target, network, block);
   }
   const { problem } = decoded;
   const details = { operation, contract, address, source, problem };
-  return { error: vaultError("VAULT_RETURN_DATA_MALFORMED", details) };
+  throw vaultError("VAULT_RETURN_DATA_MALFORMED", details);
 }
 
 /** Advice for a revert without a reason. */

@@ -61,7 +61,7 @@ export async function explainReason(
   // The words of a reason without data are the node's, hidden in when it was classified.
   const reason =
     given.data === "0x" ? given : decodeRevertReason(given.data, [], hide);
-  const { kind, data, text } = reason;
+  const { kind, data } = reason;
   if (kind !== "unknown" || data.length < 10) {
     return reason;
   }
@@ -71,12 +71,9 @@ export async function explainReason(
       await errorAbisOf(data.slice(0, 10).toLowerCase()),
       hide,
     );
-  } catch (error) {
+  } catch {
     // An unreadable artifact must not hide the revert.
-    return {
-      ...reason,
-      text: `${text} (nor could it be looked up: ${quoteForeignText(messageOf(error))})`,
-    };
+    return reason;
   }
 }
 

@@ -71,10 +71,21 @@ export function parseAccount(value: unknown, where: string): Address {
   return parseAddress(address ?? value, where);
 }
 
+/** Addresses repeat, and the hash of one takes longer than to decode an order. */
+const checksummed = new Map<string, Address>();
+const MOST_CHECKSUMMED = 10_000;
+
 /** @throws An error of ethers if it is no address, or its checksum is wrong. */
 export function checksumAddress(value: string): Address {
-  // an address begins with 0x, but ethers types it as any string
-  return getAddress(value) as Address;
+  let address = checksummed.get(value);
+  if (address === undefined) {
+    // an address begins with 0x, but ethers types it as any string
+    address = getAddress(value) as Address;
+    if (checksummed.size < MOST_CHECKSUMMED) {
+      checksummed.set(value, address);
+    }
+  }
+  return address;
 }
 
 /** Parses `1000`, `1_000`, `65.5e18` or 0x hex; undefined for any other text. */
@@ -90,16 +101,10 @@ export function readInteger(text: string): bigint | undefined {
   return /^0x[0-9a-f]+$/iu.test(text) ? BigInt(text) : undefined;
 }
 
-/** @throws VaultError VAULT_INVALID_INTEGER, VAULT_INVALID_ARGUMENT if rounded */
+/** @throws VaultError VAULT_INVALID_INTEGER, also for numbers that JavaScript rounds */
 export function parseUint(value: unknown, where: string, bits: number): bigint {
   if (isUnsigned(value, 2n ** BigInt(bits) - 1n)) {
     return BigInt(value);
-  }
-  if (Number.isInteger(value) && Number(value) > Number.MAX_SAFE_INTEGER) {
-    throw invalidArgument(
-      where,
-      `JavaScript rounds numbers above 2^53 - 1; pass a bigint, as in ${BigInt(Number(value))}n`,
-    );
   }
   throw vaultError("VAULT_INVALID_INTEGER", {
     where,

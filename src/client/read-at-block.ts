@@ -165,18 +165,7 @@ export async function readAnswer(
   const { rpc, block } = context;
   const answer = await explainAnswer(given, context);
   const { network } = rpc;
-  const read = decodeAnswer({
-    call,
-    target,
-    network,
-    block,
-    answer,
-    lacksCode,
-  });
-  if ("error" in read) {
-    throw read.error;
-  }
-  return read.value;
+  return decodeAnswer({ call, target, network, block, answer, lacksCode });
 }
 
 /**
@@ -257,20 +246,21 @@ export async function readAt(
   pin: PinnedBlock,
   calls: readonly LocatedCall[],
   targets: readonly string[] = [],
-  orFailed: (error: unknown) => unknown = raise,
+  orFailed?: (error: unknown) => unknown,
 ): Promise<Values> {
   const { rpc } = context;
   // Nodes do not accept the number of the pending block.
   const block = context.block === "pending" ? context.block : pin;
   const at = { ...context, block };
   return await readOnBranch(rpc, pin, async () => {
-    const { lens, answers, codes } = await askLens(at, calls, targets);
+    const { lens, answers } = await askLens(at, calls, targets);
     return {
       chainId: lens?.chainId ?? (await getChainId(rpc)),
       codes: await Promise.all(
         targets.map(
           async (target, index) =>
-            codes[index] ?? (await hasCode(rpc, target, block)),
+            lens?.entries[calls.length + index]?.hasCode ??
+            (await hasCode(rpc, target, block)),
         ),
       ),
       // The last requests: at the newest block, nothing is older than they are. The contract
@@ -287,10 +277,6 @@ export async function readAt(
   });
 }
 
-function raise(error: unknown): never {
-  throw error;
-}
-
 /**
  * Reads values at the newest block by one request, which has its number and time as contracts
  * see them.
@@ -303,7 +289,7 @@ export async function readInOneCall(
 ): Promise<
   (Omit<Values, "codes"> & { readonly block: BlockInfo }) | undefined
 > {
-  const { lens, answers } = await askLens(context, calls, []);
+  const { lens, answers } = await askLens(context, calls);
   if (
     lens === undefined ||
     chainsCountingOtherBlocks.has(lens.chainId) ||
@@ -321,7 +307,7 @@ export async function readInOneCall(
 async function askLens(
   context: Context,
   calls: readonly LocatedCall[],
-  targets: readonly string[],
+  targets: readonly string[] = [],
 ) {
   const lens = await tryLens(context, [
     ...calls.map(({ call: { data }, target: { address: target } }) => ({
@@ -331,15 +317,11 @@ async function askLens(
     // Only the presence of code matters here, not the result.
     ...targets.map((target) => ({ target, data: "0x" })),
   ]);
-  const { entries = [], bytes } = lens ?? {};
   const answers = calls.map(({ call: { operation } }, index) => {
-    const entry = entries[index];
-    return entry?.status === "returned" && bytes !== undefined
-      ? decodeOutputs(operation, bytes.subarray(entry.start, entry.end))
+    const entry = lens?.entries[index];
+    return lens !== undefined && entry?.status === "returned"
+      ? decodeOutputs(operation, lens.bytes.subarray(entry.start, entry.end))
       : { problem: "not read" };
   });
-  const codes = entries
-    .slice(calls.length)
-    .map(({ hasCode: isCode }) => isCode);
-  return { lens, answers, codes };
+  return { lens, answers };
 }

@@ -2,7 +2,11 @@
 
 import type { LocatedAddress } from "../client/addresses.js";
 import { decodeAnswer, encodeCall, hexWord } from "../client/codec.js";
-import { isFailedReading, isNotConfigured } from "../client/read-at-block.js";
+import {
+  failedReading,
+  isFailedReading,
+  isNotConfigured,
+} from "../client/read-at-block.js";
 import { checksumAddress } from "../client/inputs.js";
 import type { LensFacts, ReadCall } from "../client/lens/lens.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
@@ -101,8 +105,7 @@ export function makeWatchList({
       const decode: WatchedRead["decode"] = (answer, facts) => {
         const lacksCode = accountIn(facts, address).codeSize === 0n;
         const answered = { call, target, network, answer, lacksCode };
-        const read = decodeAnswer(answered);
-        return { name, value: "value" in read ? read.value : read };
+        return { name, value: tryReading(() => decodeAnswer(answered)) };
       };
       reads.push({ target: address, data: call.data, decode });
     }
@@ -123,6 +126,14 @@ export function makeWatchList({
     }
   }
   return { accounts, reads };
+}
+
+function tryReading(read: () => unknown): unknown {
+  try {
+    return read();
+  } catch (error) {
+    return failedReading(error);
+  }
 }
 
 /** `balanceOf(address)` of an ERC-20 contract. */

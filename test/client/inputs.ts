@@ -78,12 +78,12 @@ describe("inputs", () => {
     }
   });
 
-  it("parseUint256() asks for a bigint if a number may have been rounded: VAULT_INVALID_ARGUMENT", async () => {
+  it("parseUint256() asks for a bigint if a number may have been rounded: VAULT_INVALID_INTEGER", async () => {
     const { message } = await expectVaultError(
       () => parseUint256(2 ** 53, "it"),
-      "VAULT_INVALID_ARGUMENT",
+      "VAULT_INVALID_INTEGER",
     );
-    expect(message).to.include("pass a bigint, as in 9007199254740992n");
+    expect(message).to.include("a bigint above 2^53 - 1");
   });
 
   it("readInteger() reads whole numbers as people type them, and no others", () => {
