@@ -5,8 +5,8 @@ import { capture } from "../src/mocks/capture.js";
 import { escapeUntrusted, toSafeJson } from "../src/escape.js";
 import { tasks } from "./definitions.js";
 import { notes, title, toned } from "./output/blocks.js";
-import { requireReplaceable, writeToFile } from "./output/destination.js";
-import { describeCount } from "./output/format-value.js";
+import { requireReplaceable, writeToFile } from "./output/listing.js";
+import { describeCount } from "./output/values.js";
 import { hideInOrder, readAction } from "./open-vault.js";
 
 const NO_ORDERS =

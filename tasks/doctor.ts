@@ -7,7 +7,7 @@ import { tasks } from "./definitions.js";
 import { selectedNetwork, withVault } from "./open-vault.js";
 import { labelledValues, notes, title, toned } from "./output/blocks.js";
 import type { Envelope, LabelledValue } from "./output/blocks.js";
-import { describeCount } from "./output/format-value.js";
+import { describeCount } from "./output/values.js";
 import { taskAction } from "./run-task.js";
 
 export default taskAction(tasks.doctor, async (args, surroundings) => {

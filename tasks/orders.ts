@@ -1,30 +1,18 @@
 import { isEmptyOrder, isFailedOrder } from "../src/client/order-reader.js";
-import { FAILED_IDS_AT_END, UNKNOWN_IDS_AT_END } from "../src/client/orders.js";
 import type { ListedOrder, Order } from "../src/client/order-reader.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
-import { hasOwnersScale, operations } from "../src/protocol/index.js";
+import { operations } from "../src/protocol/index.js";
 import type { Field } from "../src/protocol/index.js";
 import { tasks } from "./definitions.js";
 import { hideInOrder, pinVault, readAction } from "./open-vault.js";
-import { present, table, toned } from "./output/blocks.js";
-import type {
-  Block,
-  Cell,
-  Column,
-  Content,
-  Envelope,
-} from "./output/blocks.js";
-import {
-  decimalsOf,
-  describeCount,
-  formatValue,
-} from "./output/format-value.js";
-import type { FormatContext } from "./output/format-value.js";
-import { parseListingForm, writeListing } from "./output/listing.js";
+import { present, table } from "./output/blocks.js";
+import type { Cell, Envelope, Table } from "./output/blocks.js";
+import { writeListing } from "./output/listing.js";
 import type { Listing } from "./output/listing.js";
+import { describeCount, formatValue } from "./output/values.js";
+import type { FormatContext } from "./output/values.js";
 
 export default readAction(tasks.orders, async (vault, args, { terminal }) => {
-  const form = parseListingForm(args);
   const { ids: selection, state, holder, skipEmpty, from, raw } = args;
   const { envelope, pin } = await pinVault(vault, args.block);
   const { timestamp: chainTime } = envelope.block;
@@ -39,15 +27,12 @@ export default readAction(tasks.orders, async (vault, args, { terminal }) => {
       terminal.progress("Reading orders", far);
     },
   });
-  const isSearch =
-    selection?.ids === undefined && selection?.lastId === undefined;
-  const listing = orderListing(
-    envelope,
-    newestOf(vault, orders, args.limit),
-    { ...vault.settings, chainTime, raw },
-    `Whole holders, times and fees: --json, --format ndjson or csv.${isSearch ? ` Stopped after ${UNKNOWN_IDS_AT_END} ids in a row without an order, or ${FAILED_IDS_AT_END} that fail.` : ""}`,
-  );
-  const isRead = await writeListing(listing, form, args, terminal);
+  const listing = orderListing(envelope, newestOf(vault, orders, args.limit), {
+    ...vault.settings,
+    chainTime,
+    raw,
+  });
+  const isRead = await writeListing(listing, args, terminal);
   return { streamed: true, ok: !isRead || listing.failures() === 0 };
 });
 
@@ -71,90 +56,68 @@ async function* newestOf(
 
 const { outputs: fields } = operations.getOrderInfo;
 
+/** An order, as JSON has it. */
+type OrderItem = ListedOrder & { readonly empty?: true };
+
 export function orderListing(
   envelope: Envelope,
   orders: AsyncIterable<ListedOrder>,
   context: FormatContext,
-  legend = "",
-): Listing<ListedOrder> & { readonly failures: () => number } {
-  let [listed, empty, failed] = [0, 0, 0];
+): Listing<OrderItem> & { readonly failures: () => number } {
+  let [empty, failed] = [0, 0];
   let first = "";
-  async function* counted(): AsyncGenerator<ListedOrder, void, undefined> {
+  async function* items(): AsyncGenerator<OrderItem, void, undefined> {
     for await (const order of orders) {
-      listed += 1;
       if (isFailedOrder(order)) {
         failed += 1;
-        first ||= `The first of these, ${order.orderID}: ${order.error.shortMessage}`;
-      } else if (isEmptyOrder(order)) {
-        empty += 1;
+        first ||= `The first, ${order.orderID}: ${order.error.shortMessage}`;
       }
-      yield order;
+      const isEmpty = isEmptyOrder(order);
+      empty += isEmpty ? 1 : 0;
+      yield isEmpty ? { ...order, empty: true } : order;
     }
   }
-  const doubts = (): readonly Content[] =>
-    present([
-      empty > 0 &&
-        `Empty, with every value zero: ${describeCount(empty, "id")}.`,
-      failed > 0 && toned("bad", `Failed: ${describeCount(failed, "id")}.`),
-      first !== "" && first,
-    ]);
   return {
-    noun: "order",
+    operation: "getOrderInfo",
     envelope,
     context,
-    fields,
-    items: counted(),
-    document: (all) => ({ ...envelope, orders: all }),
-    toJson: (order) =>
-      isEmptyOrder(order) ? { ...order, empty: true } : order,
-    csvColumns: [
-      "orderID",
-      ...fields.map(({ name }) => name),
-      "status",
-      "error",
-    ],
-    toCsv: (order) =>
+    items: items(),
+    toJson: (all) => ({ orders: all }),
+    columns: ["orderID", ...fields.map(({ name }) => name), "status", "error"],
+    toRow: (order) =>
       isFailedOrder(order)
         ? {
             orderID: order.orderID,
             status: "failed",
             error: `${order.error.code}: ${order.error.shortMessage}`,
           }
-        : { ...order, status: isEmptyOrder(order) ? "empty" : "ok" },
+        : { ...order, status: order.empty === true ? "empty" : "ok" },
     toTable: (some) => orderTable(some.filter(isOrder), context),
-    count: () => listed,
     failures: () => failed,
-    doubts,
-    summary: () =>
+    doubts: () =>
       present([
-        `${describeCount(listed - empty - failed, "order")}.`,
-        ...doubts(),
-        legend !== "" && toned("dim", legend),
+        empty > 0 &&
+          `Empty, with every value zero: ${describeCount(empty, "id")}.`,
+        failed > 0 && `Failed: ${describeCount(failed, "id")}. ${first}`,
       ]),
   };
 }
 
-export function isOrder(order: ListedOrder): order is Order {
-  return !isFailedOrder(order) && !isEmptyOrder(order);
+export function isOrder(order: OrderItem): order is Order {
+  return !isFailedOrder(order) && order.empty !== true;
 }
 
 /** The columns that fit a terminal; JSON and CSV have all of them. */
-const columns = fields.filter(
+const shown = fields.filter(
   ({ name }) => !/^(?:exFee|lockFee|newLockFee|marginFee)$/u.test(name),
 );
 
-function orderTable(orders: readonly Order[], context: FormatContext): Block {
+function orderTable(orders: readonly Order[], context: FormatContext): Table {
   return table(
-    [
-      { heading: "Id", align: "right" },
-      ...columns.map((field): Column => ({
-        heading: `${field.label}${isRaw(field, context) ? " (raw)" : ""}`,
-        align: field.type === "uint256" ? "right" : "left",
-      })),
-    ],
+    ["Id", ...shown.map(({ label }) => label)],
     orders.map((order) => [
       `${order.orderID}`,
-      ...columns.map((field) => {
+      ...shown.map((field) => {
         const cell = formatValue(field, order[field.name], context);
         return context.raw ? cell : shorten(field, cell);
       }),
@@ -162,25 +125,12 @@ function orderTable(orders: readonly Order[], context: FormatContext): Block {
   );
 }
 
-function isRaw(field: Field, context: FormatContext): boolean {
-  const isScaled = decimalsOf(field, context) !== undefined;
-  return hasOwnersScale(field) && !isScaled && !context.raw;
-}
-
-/** What is unscaled is in the heading; JSON and CSV have the whole values. */
-function shorten({ type }: Field, { text, note = "", footnote }: Cell): Cell {
-  switch (type) {
-    case "address":
-      return { text: `${text.slice(0, 6)}…${text.slice(-4)}` };
-    case "string":
-      return { text: text.length > 40 ? `${text.slice(0, 40)}…` : text };
-    case "uint8":
-      return { text: text.replace(/(?<!unknown) \(\d+\)$/u, "") };
-    default: {
-      const [date] = /^\d+-\d\d-\d\d(?=T)/u.exec(note) ?? [];
-      return date === undefined
-        ? { text: text.replace(/ raw$/u, ""), footnote }
-        : { text: date, footnote: "Dates assume Unix seconds." };
-    }
+function shorten({ type, isLikelyTime }: Field, cell: Cell): Cell {
+  const { text } = cell;
+  if (type === "address") {
+    return { text: `${text.slice(0, 6)}…${text.slice(-4)}` };
   }
+  return isLikelyTime === true
+    ? { ...cell, text: text.replace(/T.*/u, "") }
+    : cell;
 }

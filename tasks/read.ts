@@ -16,8 +16,7 @@ import { operationEntry, set, queriesOf } from "../src/protocol/index.js";
 import type { Field, Query, ReadOperationName } from "../src/protocol/index.js";
 import { hideInOrder, readAction } from "./open-vault.js";
 import { labelledValues, title } from "./output/blocks.js";
-import { formatValue } from "./output/format-value.js";
-import { readingsBlock } from "./output/readings.js";
+import { formatValue, readingsBlock } from "./output/values.js";
 import { parseDecimal, parseFutureTime, toFlag } from "./parse-options.js";
 import { readTask } from "./definitions.js";
 

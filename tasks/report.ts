@@ -1,10 +1,18 @@
-import { capitalize } from "@nomicfoundation/hardhat-utils/string";
+import { formatUnits } from "ethers";
 
-import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
+import type { Order } from "../src/client/order-reader.js";
+import type { PastRound } from "../src/client/rounds.js";
 import { fallbackTo } from "../src/errors.js";
-import { findSender } from "../src/sending/signer.js";
-import { contractRoleNames, contractRoles } from "../src/protocol/index.js";
 import { escapeUntrusted } from "../src/escape.js";
+import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
+import {
+  LAST_DATE_SECONDS,
+  describeTime,
+  units,
+} from "../src/protocol/index.js";
+import { requireSameBranch } from "../src/rpc/blocks.js";
+import { findSender } from "../src/sending/signer.js";
+import { findContracts } from "../src/simulation/watch-list.js";
 import { tasks } from "./definitions.js";
 import type { TaskValues } from "./definitions.js";
 import { hideInOrder, readAction, selectedNetwork } from "./open-vault.js";
@@ -16,29 +24,28 @@ import {
   title,
   toned,
 } from "./output/blocks.js";
-import type { Block } from "./output/blocks.js";
-import { requireReplaceable, writeToFile } from "./output/destination.js";
-import { describeCount } from "./output/format-value.js";
-import { snapshotBlocks } from "./output/readings.js";
+import type { Block, Envelope } from "./output/blocks.js";
+import { requireReplaceable, writeToFile } from "./output/listing.js";
+import { chart, renderPage } from "./output/render-html.js";
+import type { Markup } from "./output/render-html.js";
+import { simulationBlocks } from "./output/settlement.js";
+import { decimalsOf, describeCount, snapshotBlocks } from "./output/values.js";
+import type { FormatContext } from "./output/values.js";
 import { isOrder, orderListing } from "./orders.js";
-import { pricesFigures, strikesFigure } from "./report/charts.js";
-import { renderPage } from "./report/page.js";
-import type { Markup, Page } from "./report/page.js";
-import { describeRounds, roundTable } from "./rounds.js";
-import { repeatFlags } from "./run-task.js";
+import { roundListing } from "./rounds.js";
 import type { TaskSurroundings } from "./run-task.js";
-import { simulateToShow, simulationBlocks } from "./simulate.js";
+import { simulateToShow } from "./simulate.js";
 import { settlementValues } from "./status.js";
 import { readState } from "./vault-state.js";
-import { requireSameBranch } from "../src/rpc/blocks.js";
 
 export default readAction(tasks.report, async (vault, args, surroundings) => {
   const { out = "vault-report.html" } = args;
   // Checked first: a mistake should not cost all the reads.
   await requireReplaceable(out);
-  const page = await gather(vault, args, surroundings);
-  await writeToFile(renderPage(page), out);
-  const { envelope, failures } = page;
+  const { instanceName } = vault;
+  const { envelope, parts, failures } = await gather(vault, args, surroundings);
+  const of = instanceName === undefined ? "" : `: ${instanceName}`;
+  await writeToFile(renderPage(`Vault report${of}`, envelope, parts), out);
   return {
     json: { ...envelope, file: out },
     ok: failures === 0,
@@ -60,11 +67,15 @@ export default readAction(tasks.report, async (vault, args, surroundings) => {
 async function gather(
   vault: HardhatVault,
   args: TaskValues<"report">,
-  { hre, terminal, rawArgs }: TaskSurroundings,
-): Promise<Page & { readonly failures: number }> {
+  { hre, terminal }: TaskSurroundings,
+): Promise<{
+  readonly envelope: Envelope;
+  readonly parts: ReadonlyArray<Block | Markup>;
+  readonly failures: number;
+}> {
   const { block: blockTag, ids, from, raw } = args;
   const state = await readState(vault, { blockTag, from });
-  const { envelope, readings } = state;
+  const { envelope, readings, pin } = state;
   const { number } = envelope.block;
   const context = { ...vault.settings, chainTime: state.time, raw };
   let failures = state.failures.length;
@@ -75,20 +86,15 @@ async function gather(
     ...snapshotBlocks(readings, context),
   ];
   if (args.rounds) {
-    const rounds = await Array.fromAsync(
-      vault.rounds({
-        toBlock: state.pin,
-        from,
-        onProgress: (far) => {
-          terminal.progress("Reading blocks", far);
-        },
-      }),
-    );
+    terminal.progress("Reading rounds");
+    const found = vault.rounds({ toBlock: pin, from });
+    const listing = roundListing(envelope, found, context);
+    const rounds = await Array.fromAsync(listing.items);
     parts.push(
       chapter("Rounds"),
       ...strikesFigure(rounds, context),
-      roundTable(rounds, number, context),
-      notes(...describeRounds(rounds, number)),
+      listing.toTable(rounds),
+      notes(...listing.doubts()),
     );
   }
   if (args.simulate) {
@@ -103,23 +109,14 @@ async function gather(
     });
     parts.push(
       chapter("If the vault were settled now"),
-      ...simulationBlocks(shown, vault.networkName, context),
+      ...simulationBlocks(shown, context),
     );
   }
   if (ids !== undefined) {
-    const listing = orderListing(
-      envelope,
-      vault.orders({
-        ids: ids.toSorted((one, other) => (one < other ? -1 : 1)),
-        from,
-        blockTag: state.pin,
-        onProgress: (far) => {
-          terminal.progress("Reading orders", far);
-        },
-      }),
-      context,
-      `All orders, with fees: npx hardhat vault orders${repeatFlags({ ...rawArgs, network: vault.networkName })} --out orders.csv`,
-    );
+    terminal.progress("Reading orders");
+    const sorted = ids.toSorted((one, other) => (one < other ? -1 : 1));
+    const found = vault.orders({ ids: sorted, from, blockTag: pin });
+    const listing = orderListing(envelope, found, context);
     const listed = await Array.fromAsync(listing.items, (order) =>
       hideInOrder(vault, order),
     );
@@ -127,7 +124,7 @@ async function gather(
     parts.push(
       chapter("Orders"),
       ...pricesFigures(orders, context),
-      notes(...listing.summary()),
+      notes(...listing.doubts()),
       // Browsers lay out this many rows without a delay.
       ...section(
         orders.length > 1_000 ? "The first 1,000 orders" : "Every order",
@@ -136,30 +133,100 @@ async function gather(
     );
     failures += listing.failures();
   }
-  parts.push(chapter("Contracts"), await locateContracts(vault));
-  await requireSameBranch(vault.rpc, state.pin);
-  const { instanceName } = vault;
-  return {
-    title: `Vault report${instanceName === undefined ? "" : `: ${instanceName}`}`,
-    envelope,
-    parts,
-    failures,
-  };
+  // The readings show why an address is missing.
+  const contracts = await findContracts(vault).catch(fallbackTo([]));
+  parts.push(
+    chapter("Contracts"),
+    labelledValues(contracts.map(({ role, address }) => [role, address])),
+  );
+  await requireSameBranch(vault.rpc, pin);
+  return { envelope, parts, failures };
 }
 
-/** The readings show why an address is missing. */
-async function locateContracts(vault: HardhatVault): Promise<Block> {
-  // In parallel, so that the file of deploy-mocks is read only once.
-  const located = await Promise.all(
-    contractRoleNames.map(
-      async (role) => await vault.addressOf(role).catch(fallbackTo(undefined)),
-    ),
+const BARS = 24;
+
+/** A histogram of opening prices for each of the four pairs with the most orders. */
+export function pricesFigures(
+  orders: readonly Order[],
+  context: FormatContext,
+): readonly Markup[] {
+  const decimals = decimalsOf(
+    { unit: "raw", key: "order", name: "openPrice" },
+    context,
   );
-  return labelledValues(
-    contractRoleNames.map((role, index) => {
-      const address = located[index]?.address;
-      const { label } = contractRoles[role];
-      return address !== undefined && [capitalize(label), address];
+  return [...Map.groupBy(orders, ({ exType }) => exType)]
+    .toSorted(([, one], [, other]) => other.length - one.length)
+    .slice(0, 4)
+    .map(([pair, some]) => {
+      const prices = some.map(({ openPrice }) =>
+        Number(formatUnits(openPrice, decimals ?? 0)),
+      );
+      const least = Math.min(...prices);
+      const range = Math.max(...prices) - least;
+      const bars = Map.groupBy(prices, (price) =>
+        range === 0
+          ? 0
+          : Math.min(BARS - 1, Math.floor(((price - least) / range) * BARS)),
+      );
+      const counts = Array.from(bars, ([, { length }]) => length);
+      const price = decimals === undefined ? "price, raw" : "price";
+      return chart(
+        `${pair.slice(0, 40)}: ${describeCount(some.length, "order")} by opening price`,
+        { label: price, values: prices },
+        { label: "orders", values: [0, ...counts] },
+        (toX, toY, bottom) => ({
+          bar: Array.from(bars, ([bar, { length }]) => {
+            const left = toX(least + (bar / BARS) * range);
+            return `M${left} ${bottom}V${toY(length)}h17V${bottom}z`;
+          }).join(""),
+        }),
+      );
+    });
+}
+
+/** Strike and settled prices of rounds over time; none without a round in time. */
+export function strikesFigure(
+  rounds: readonly PastRound[],
+  { raw }: FormatContext,
+): readonly Markup[] {
+  const toPrice = (value: bigint): number =>
+    Number(formatUnits(value, raw ? 0 : units.price.decimals));
+  const drawn = rounds
+    .filter(({ startTime, endTime }) => startTime < endTime)
+    .filter(({ endTime }) => endTime <= LAST_DATE_SECONDS)
+    .map(({ startTime, endTime, strikePrice, settledPrice }) => ({
+      start: Number(startTime),
+      end: Number(endTime),
+      strike: toPrice(strikePrice),
+      settled: settledPrice === null ? [] : [toPrice(settledPrice)],
+    }));
+  if (drawn.length === 0) {
+    return [];
+  }
+  const figure = chart(
+    `Strike prices (lines) and settled prices (dots) of ${describeCount(drawn.length, "round")}`,
+    {
+      label: "UTC",
+      values: drawn.flatMap(({ start, end }) => [start, end]),
+      describe: (seconds) => describeTime(BigInt(seconds)),
+    },
+    {
+      label: raw ? "price, raw" : "price",
+      values: drawn.flatMap(({ strike, settled }) => [strike, ...settled]),
+    },
+    (toX, toY) => ({
+      line: drawn
+        .map(
+          ({ start, end, strike }) =>
+            `M${toX(start)} ${toY(strike)}H${toX(end)}`,
+        )
+        .join(""),
+      dot: drawn
+        .flatMap(({ start, end, settled }) =>
+          settled.map((at) => `M${toX((start + end) / 2)} ${toY(at)}h0`),
+        )
+        .join(""),
     }),
   );
+  return [figure];
 }

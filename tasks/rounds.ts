@@ -2,21 +2,14 @@ import type { PastRound } from "../src/client/rounds.js";
 import { groupDigits, operations } from "../src/protocol/index.js";
 import { tasks } from "./definitions.js";
 import { pinVault, readAction } from "./open-vault.js";
-import { present, table, toned } from "./output/blocks.js";
-import type {
-  Block,
-  Cell,
-  Column,
-  Content,
-  Envelope,
-} from "./output/blocks.js";
-import { describeCount, formatValue } from "./output/format-value.js";
-import type { FormatContext } from "./output/format-value.js";
-import { parseListingForm, writeListing } from "./output/listing.js";
+import { present, table } from "./output/blocks.js";
+import type { Envelope, Table } from "./output/blocks.js";
+import { writeListing } from "./output/listing.js";
 import type { Listing } from "./output/listing.js";
+import { formatValue } from "./output/values.js";
+import type { FormatContext } from "./output/values.js";
 
 export default readAction(tasks.rounds, async (vault, args, { terminal }) => {
-  const form = parseListingForm(args);
   const { fromBlock, block, toBlock = block, from, raw } = args;
   const { envelope, pin } = await pinVault(vault, toBlock);
   const rounds = vault.rounds({
@@ -28,12 +21,9 @@ export default readAction(tasks.rounds, async (vault, args, { terminal }) => {
     },
   });
   const chainTime = envelope.block.timestamp;
-  const listing = roundListing(envelope, rounds, {
-    ...vault.settings,
-    chainTime,
-    raw,
-  });
-  await writeListing(listing, form, args, terminal);
+  const context = { ...vault.settings, chainTime, raw };
+  const listing = roundListing(envelope, rounds, context);
+  await writeListing(listing, args, terminal);
   return { streamed: true, ok: true };
 });
 
@@ -46,69 +36,52 @@ export function roundListing(
 ): Listing<PastRound> {
   const latest = envelope.block.number;
   const seen: PastRound[] = [];
+  async function* items(): AsyncGenerator<PastRound, void, undefined> {
+    for await (const round of rounds) {
+      seen.push(round);
+      yield round;
+    }
+  }
+  const doubts = (): readonly string[] => doubtsAbout(seen, latest);
   return {
-    noun: "round",
+    operation: "getLatestRoundInfo",
     envelope,
     context,
-    items: (async function* () {
-      for await (const round of rounds) {
-        seen.push(round);
-        yield round;
-      }
-    })(),
-    fields,
-    document: (all) => ({
-      ...envelope,
-      rounds: all,
-      notes: doubtsAbout(seen, latest),
-    }),
-    toJson: (round) => round,
-    csvColumns: [
+    items: items(),
+    toJson: (all) => ({ rounds: all, notes: doubts() }),
+    columns: [
       ...fields.map(({ name }) => name),
       "firstBlock",
       "settledBlock",
       "lastBlock",
       "outOfOrder",
     ],
-    toCsv: (round) => ({ outOfOrder: false, ...round }),
+    toRow: (round) => ({ outOfOrder: false, ...round }),
     toTable: (some) => roundTable(some, latest, context),
-    count: () => seen.length,
-    summary: () => describeRounds(seen, latest),
-    doubts: () => doubtsAbout(seen, latest),
+    doubts,
   };
 }
 
 /** The values that fit a terminal; JSON and CSV have all of them. */
-const shown = [
-  "startTime",
-  "endTime",
-  "strikePrice",
-  "filledVolume",
-  "settledPrice",
-].flatMap((shownName) =>
-  operations.getLatestRoundInfo.outputs.filter(
-    ({ name }) => name === shownName,
-  ),
+const shown = fields.filter(({ name }) =>
+  /^(?:startTime|endTime|strikePrice|filledVolume|settledPrice)$/u.test(name),
 );
 
-export function roundTable(
+function roundTable(
   rounds: readonly PastRound[],
   latest: number,
   context: FormatContext,
-): Block {
+): Table {
   return table(
     [
-      ...shown.map(({ label, unit }): Column => ({
-        heading: label.replace(" volume", ""),
-        align: unit === "timestamp" ? "left" : "right",
-      })),
-      { heading: "First block", align: "right" },
-      { heading: "Settled in", align: "right" },
-      { heading: "Last block", align: "right" },
+      ...shown.map(({ label }) => label.replace(" volume", "")),
+      "First block",
+      "Settled in",
     ],
     rounds.map((round) => {
-      const { firstBlock, settledBlock, lastBlock } = round;
-      const absent = lastBlock === latest ? "not yet" : NOT_SEEN;
+      const { firstBlock, settledBlock, lastBlock, settled } = round;
+      const absent = lastBlock === latest ? "not yet" : "not seen";
+      const unknown = settled ? "before" : absent;
       return [
         ...shown.map((field) =>
           round[field.name] === null
@@ -116,33 +89,10 @@ export function roundTable(
             : formatValue(field, round[field.name], context),
         ),
         groupDigits(`${firstBlock}`),
-        settledBlock !== null
-          ? groupDigits(`${settledBlock}`)
-          : round.settled
-            ? "before"
-            : absent,
-        groupDigits(`${lastBlock}`),
+        settledBlock === null ? unknown : groupDigits(`${settledBlock}`),
       ];
     }),
   );
-}
-
-const NOT_SEEN: Cell = {
-  text: "not seen",
-  footnote:
-    "'not seen': no block that could be read shows the round settled. The block that replaced it may have settled it.",
-};
-
-/** The number of rounds, and the doubts about them. */
-export function describeRounds(
-  rounds: readonly PastRound[],
-  latest: number,
-): readonly Content[] {
-  const settled = rounds.filter(({ settledBlock }) => settledBlock !== null);
-  return [
-    `${describeCount(rounds.length, "round")}; ${settled.length} settled.`,
-    ...doubtsAbout(rounds, latest).map((doubt) => toned("warn", doubt)),
-  ];
 }
 
 function doubtsAbout(rounds: readonly PastRound[], latest: number): string[] {

@@ -163,9 +163,12 @@ export function messageForCommandLine(
   return `${shortMessage} ${fix}`;
 }
 
-/** Repeats the options that choose the contracts in a suggested command. */
-export function repeatFlags(rawArgs: RawArgs): string {
-  return ["at", "instance", "network"]
+/** Repeats the options that choose the contracts in a suggested command, and others. */
+export function repeatFlags(
+  rawArgs: RawArgs,
+  ...others: readonly string[]
+): string {
+  return [...others, "at", "instance", "network"]
     .filter((name) => typeof rawArgs[name] === "string")
     .map((name) => ` --${name} ${String(rawArgs[name]).replaceAll(/\s/gu, "")}`)
     .join("");

@@ -17,14 +17,14 @@ import {
   toned,
 } from "./output/blocks.js";
 import type { Block } from "./output/blocks.js";
-import { describeAnswer } from "./output/format-value.js";
 import { renderMetrics, renderOutage } from "./output/metrics.js";
 import {
+  describeAnswer,
   failedCell,
   failureNotes,
   snapshotBlocks,
   valuesIn,
-} from "./output/readings.js";
+} from "./output/values.js";
 import { ATTEMPT, describeAttempt, readState } from "./vault-state.js";
 import type { VaultState } from "./vault-state.js";
 

@@ -27,8 +27,12 @@ import type {
 import { escapeUntrusted } from "../src/escape.js";
 import { toned } from "./output/blocks.js";
 import type { Cell, Envelope } from "./output/blocks.js";
-import { describeAnswer } from "./output/format-value.js";
-import { failedCell, failuresOf, valuesIn } from "./output/readings.js";
+import {
+  describeAnswer,
+  failedCell,
+  failuresOf,
+  valuesIn,
+} from "./output/values.js";
 
 /** A vault's state as a keeper needs it, without the readings. */
 export interface KeeperState extends Pick<NextRun, "code" | "reason"> {

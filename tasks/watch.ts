@@ -16,15 +16,16 @@ import {
   title,
   toned,
 } from "./output/blocks.js";
-import { describeAnswer, formatValue } from "./output/format-value.js";
 import {
+  describeAnswer,
   failedCell,
   failureNotes,
   failuresOf,
+  formatValue,
   labelOf,
   readingsBlock,
   valuesIn,
-} from "./output/readings.js";
+} from "./output/values.js";
 import { renderText } from "./output/render-text.js";
 import { parseFutureTime } from "./parse-options.js";
 import { taskAction, toDocument } from "./run-task.js";

@@ -36,14 +36,12 @@ export interface DeployedGuard {
   readonly hash: Hex | null;
 }
 
-/** Deployment to confirm. Costs are in wei. */
+/** Deployment to confirm. */
 export interface GuardDeployment {
   readonly from: string;
   readonly settler: string;
-  /** Null if the chain lacks the deployer: the address then depends on the account. */
-  readonly address: string | null;
   readonly chainId: number;
-  readonly cost: bigint;
+  /** Highest possible cost, in wei. */
   readonly maxCost: bigint;
 }
 
@@ -138,9 +136,7 @@ export async function deployGuard(
   await confirm({
     from: signer.address,
     settler,
-    address: address ?? null,
     chainId,
-    cost: gas * price.current,
     maxCost: gas * price.highest,
   });
   const nonce = await findFreeNonce(rpc, signer, next.base.number);

@@ -36,7 +36,6 @@ import {
   accountIn,
   balanceCall,
   balanceIn,
-  countOrders,
   decodeState,
   findContracts,
   makeWatchList,
@@ -161,7 +160,6 @@ export interface Simulated {
   readonly sender: Address;
   /** Contracts whose balances were read. */
   readonly contracts: readonly KnownContract[];
-  readonly ordersRead: number;
   /** Sender's balance before, in wei. */
   readonly balance: bigint;
   /** Gas used before refunds, or an upper bound of it; null if nothing was executed. */
@@ -268,7 +266,6 @@ export async function simulate(
     pin: { number: base.number, hash: base.hash },
     sender,
     contracts,
-    ordersRead: countOrders(before),
     balance: accountIn(before, sender).balance,
     gasNeeded: isSettled ? null : run.gasNeeded,
     kept,

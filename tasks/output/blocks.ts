@@ -31,14 +31,12 @@ export function present<Item>(items: ReadonlyArray<Optional<Item>>): Item[] {
   return items.filter((item): item is Item => item !== false);
 }
 
-export interface Column {
-  readonly heading: string;
-  readonly align?: "left" | "right";
-}
-
 export interface Table {
   readonly kind: "table";
-  readonly columns: readonly Column[];
+  readonly columns: ReadonlyArray<{
+    readonly heading: string;
+    readonly align: "left" | "right";
+  }>;
   readonly rows: ReadonlyArray<readonly Cell[]>;
 }
 
@@ -77,19 +75,19 @@ export function labelledValues(
   return { kind: "values", rows };
 }
 
-/** Leaves out columns without text. */
+/** Aligns columns of numbers to the right. */
 export function table(
-  columns: readonly Column[],
+  headings: readonly string[],
   contents: ReadonlyArray<readonly Content[]>,
 ): Table {
   const rows = contents.map((row) => row.map(toCell));
-  const isShown = (_: unknown, index: number): boolean =>
-    rows.some((row) => row[index]?.text !== "");
-  return {
-    kind: "table",
-    columns: columns.filter(isShown),
-    rows: rows.map((row) => row.filter(isShown)),
-  };
+  const columns = headings.map((heading, column) => {
+    const isNumber = rows.some((row) =>
+      /^\d(?!x)/u.test(row[column]?.text ?? ""),
+    );
+    return { heading, align: isNumber ? "right" : "left" } as const;
+  });
+  return { kind: "table", columns, rows };
 }
 
 export function notes(...contents: ReadonlyArray<Optional<Content>>): Block {

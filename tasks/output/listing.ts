@@ -4,21 +4,52 @@ import { capitalize } from "@nomicfoundation/hardhat-utils/string";
 import { stringify } from "csv-stringify/sync";
 
 import { invalidArgument } from "../../src/errors.js";
+import type { VaultError } from "../../src/errors.js";
 import { escapeUntrusted, toSafeJson } from "../../src/escape.js";
+import {
+  reasonOf,
+  replaceFile,
+  requireRegularFile,
+} from "../../src/files/project-file.js";
 import { toDecimal } from "../../src/protocol/amounts.js";
-import type { Field } from "../../src/protocol/index.js";
+import { operationEntry } from "../../src/protocol/index.js";
 import type { TaskValues } from "../definitions.js";
 import { toDocument } from "../run-task.js";
 import type { Terminal } from "../terminal.js";
-import { isEmpty, notes, present, title } from "./blocks.js";
-import type { Block, Content, Envelope } from "./blocks.js";
-import { writeToFile } from "./destination.js";
-import { decimalsOf, describeCount } from "./format-value.js";
-import type { FormatContext } from "./format-value.js";
+import { isEmpty, notes, present, title, toned } from "./blocks.js";
+import type { Envelope, Table } from "./blocks.js";
 import { createStyle, renderText, say } from "./render-text.js";
 import type { Style } from "./render-text.js";
+import { decimalsOf, describeCount } from "./values.js";
+import type { FormatContext } from "./values.js";
 
-export type ListingForm = "table" | "json" | "ndjson" | "csv";
+/** Writes the file of `--out`: see {@link replaceFile}. */
+export async function writeToFile(
+  text: string | AsyncIterable<string>,
+  file: string,
+): Promise<void> {
+  await requireReplaceable(file);
+  await replaceFile(file, text).catch((error: unknown) => {
+    throw error instanceof Error && "syscall" in error
+      ? cannotWrite(file, error)
+      : error;
+  });
+}
+
+export async function requireReplaceable(file: string): Promise<void> {
+  await requireRegularFile(file).catch((error: unknown) => {
+    throw cannotWrite(file, error);
+  });
+}
+
+function cannotWrite(file: string, cause: unknown): VaultError {
+  // Without the name of the temporary file.
+  const problem = `${file} cannot be written (${reasonOf(cause)})`;
+  const remedy = "Name a file in a folder that exists and is writable.";
+  return invalidArgument("--out", escapeUntrusted(problem), remedy);
+}
+
+type ListingForm = "table" | "json" | "ndjson" | "csv";
 
 const formOfExtension: Readonly<Record<string, ListingForm>> = {
   ".csv": "csv",
@@ -27,15 +58,13 @@ const formOfExtension: Readonly<Record<string, ListingForm>> = {
   ".ndjson": "ndjson",
 };
 
-export function parseListingForm({
-  json,
-  format,
-  out = "",
-  scaled,
-}: Pick<
+/** The options of a listing that choose its form. */
+type FormOptions = Pick<
   TaskValues<"orders">,
   "json" | "format" | "out" | "scaled"
->): ListingForm {
+>;
+
+function formOf({ json, format, out = "", scaled }: FormOptions): ListingForm {
   const ofFile = formOfExtension[path.extname(out).toLowerCase()];
   const form = json ? "json" : (format ?? ofFile ?? "table");
   if (scaled && form !== "csv") {
@@ -47,25 +76,20 @@ export function parseListingForm({
 
 /** Items of one kind, and how each form shows them. */
 export interface Listing<Item> {
-  /** Singular, for example `order`. */
-  readonly noun: string;
+  /** The operation that reads an item. */
+  readonly operation: "getOrderInfo" | "getLatestRoundInfo";
   readonly envelope: Envelope;
   readonly context: FormatContext;
-  readonly fields: readonly Field[];
-  /** Read once, while they are written. */
+  /** Read once, while they are written; JSON has them as they are. */
   readonly items: AsyncIterable<Item>;
-  /** The document of `--json`, with the JSON of each item. */
-  readonly document: (items: readonly unknown[]) => unknown;
-  readonly toJson: (item: Item) => unknown;
-  readonly csvColumns: readonly string[];
-  readonly toCsv: (item: Item) => object;
-  readonly toTable: (items: readonly Item[]) => Block;
-  /** Items that were read; called at the end, as the next ones. */
-  readonly count: () => number;
-  /** Below a table. */
-  readonly summary: () => readonly Content[];
-  /** For stderr, because lines have no place for them. */
-  readonly doubts: () => readonly Content[];
+  /** The document of `--json` without the envelope. */
+  readonly toJson: (items: readonly Item[]) => object;
+  /** Columns of CSV. */
+  readonly columns: readonly string[];
+  readonly toRow: (item: Item) => object;
+  readonly toTable: (items: readonly Item[]) => Table;
+  /** What is odd about the items; asked for at the end. */
+  readonly doubts: () => readonly string[];
 }
 
 /** Items per write, and per table. */
@@ -78,20 +102,20 @@ const BATCH = 500;
  */
 export async function writeListing<Item>(
   listing: Listing<Item>,
-  form: ListingForm,
-  args: { readonly out?: string | undefined; readonly scaled: boolean },
-  { out, err }: Terminal,
+  args: FormOptions,
+  { out, err }: Pick<Terminal, "out" | "err">,
 ): Promise<boolean> {
+  const form = formOf(args);
   const { out: file, scaled } = args;
-  const style =
-    file === undefined ? out.style : createStyle({}, out.style.instance);
   const decimals = new Map<string, number>();
-  for (const field of scaled ? listing.fields : []) {
-    const known = decimalsOf(field, listing.context);
+  for (const field of operationEntry(listing.operation).outputs) {
+    const known = scaled ? decimalsOf(field, listing.context) : undefined;
     if (known !== undefined) {
       decimals.set(field.name, known);
     }
   }
+  const style =
+    file === undefined ? out.style : createStyle({}, out.style.instance);
   const pieces = render(listing, form, style, decimals);
   if (file !== undefined) {
     await writeToFile(pieces, file);
@@ -102,18 +126,13 @@ export async function writeListing<Item>(
       }
     }
   }
-  const columns = Array.from(
-    decimals,
-    ([name, of]) => `${name} (${of} decimals)`,
-  );
+  const columns = [...decimals.keys()].join(", ");
   const said = present([
-    file !== undefined &&
-      `${describeCount(listing.count(), "row")} written to ${escapeUntrusted(file)}.`,
+    file !== undefined && `Written to ${escapeUntrusted(file)}.`,
+    // Plain lines have no place for them.
     ...(form === "csv" || form === "ndjson" ? listing.doubts() : []),
     scaled &&
-      (columns.length === 0
-        ? "No column is scaled: set displayDecimals in the configuration of the network."
-        : `Scaled: ${columns.join(", ")}. Other numbers are unscaled.`),
+      `Scaled: ${columns === "" ? "no column" : columns}. Other numbers are unscaled.`,
   ]);
   if (said.length > 0) {
     await say(err, notes(...said));
@@ -127,23 +146,26 @@ async function* render<Item>(
   style: Style,
   decimals: ReadonlyMap<string, number>,
 ): AsyncGenerator<string, void, undefined> {
-  const { items, toJson, toCsv, csvColumns } = listing;
+  const { operation, envelope, items, columns, toRow } = listing;
   if (form === "json") {
     const all = await Array.fromAsync(items);
-    yield toJsonLine(listing.document(all.map(toJson)));
+    yield toJsonLine({ ...envelope, ...listing.toJson(all) });
     return;
   }
   if (form === "csv") {
-    yield toCsvRows([], csvColumns, decimals, true);
+    yield toCsvRows([], columns, decimals, true);
   }
-  let heading = [title(`${capitalize(listing.noun)}s`, listing.envelope)];
+  const { key: noun } = operationEntry(operation);
+  let heading = [title(`${capitalize(noun)}s`, envelope)];
+  let count = 0;
   for await (const batch of inBatches(items)) {
     if (form === "ndjson") {
-      yield batch.map((item) => toJsonLine(toJson(item))).join("");
+      yield batch.map(toJsonLine).join("");
     } else if (form === "csv") {
-      yield toCsvRows(batch.map(toCsv), csvColumns, decimals);
+      yield toCsvRows(batch.map(toRow), columns, decimals);
     } else {
       const table = listing.toTable(batch);
+      count += table.rows.length;
       if (!isEmpty(table)) {
         yield `${renderText([...heading, table], style)}\n\n`;
         heading = [];
@@ -151,7 +173,12 @@ async function* render<Item>(
     }
   }
   if (form === "table") {
-    yield `${renderText([...heading, notes(...listing.summary())], style)}\n`;
+    const summary = notes(
+      `${describeCount(count, noun)}.`,
+      ...listing.doubts().map((doubt) => toned("warn", doubt)),
+      toned("dim", "Every value: --json, --format ndjson or csv."),
+    );
+    yield `${renderText([...heading, summary], style)}\n`;
   }
 }
 

@@ -8,9 +8,8 @@ import {
 } from "../../src/protocol/index.js";
 import type { Unit } from "../../src/protocol/index.js";
 import type { VaultState } from "../vault-state.js";
-import { decimalsOf } from "./format-value.js";
-import { valuesIn } from "./readings.js";
-import type { PlacedValue } from "./readings.js";
+import { decimalsOf, valuesIn } from "./values.js";
+import type { PlacedValue } from "./values.js";
 
 /** A gauge; without a value it has no sample. */
 type Sample = readonly [

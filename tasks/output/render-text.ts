@@ -33,31 +33,22 @@ export interface Output {
   readonly write: (text: string) => Promise<boolean>;
 }
 
-/**
- * A `NO_COLOR` that is not empty turns colours off, even with `FORCE_COLOR`
- * (unlike Node). Otherwise `FORCE_COLOR` turns them on (0: off), even without a
- * terminal. Otherwise Node decides for a terminal.
- */
+/** Node decides about colours: `FORCE_COLOR`, `NO_COLOR`, `TERM`. */
 export function createStyle(
-  { isTTY, columns }: { isTTY?: boolean; columns?: number | undefined },
+  { isTTY, columns = 0 }: { isTTY?: boolean; columns?: number | undefined },
   instance?: unknown,
 ): Style {
-  const coloured =
+  const isColoured =
     (isTTY === true || process.env["FORCE_COLOR"] !== undefined) &&
-    (process.env["NO_COLOR"] ?? "") === "" &&
     WriteStream.prototype.getColorDepth() > 1;
   const styled =
     (format: Parameters<typeof styleText>[0]) =>
     (text: string): string =>
-      coloured ? styleText(format, text, { validateStream: false }) : text;
+      isColoured ? styleText(format, text, { validateStream: false }) : text;
+  // A terminal of unknown width may report 0 columns.
+  const width = columns === 0 ? 80 : columns;
   return {
-    width:
-      isTTY === true
-        ? // A terminal of unknown width may report 0 columns.
-          columns === undefined || columns === 0
-          ? 80
-          : columns
-        : Infinity,
+    width: isTTY === true ? width : Infinity,
     instance: typeof instance === "string" ? instance : "",
     title: styled("bold"),
     dim: styled("dim"),
@@ -99,7 +90,7 @@ function renderBlock(block: Block, style: Style): string {
         envelope !== undefined && describeEnvelope(envelope),
       ]).join(", ");
       const shown = place === "" ? "" : GAP + style.dim(place);
-      const rule = level === 2 ? `\n${"=".repeat(stringWidth(text))}` : "";
+      const rule = level === 2 ? `\n${"=".repeat(measure(text))}` : "";
       return wrapText(style.title(text) + shown, style) + rule;
     }
     case "values":
@@ -126,87 +117,73 @@ function paint({ text, tone }: Cell, style: Style): string {
 
 const GAP = "  ";
 
-/** Columns of a text; for ASCII its length, which is faster. */
-function stringWidth(text: string): number {
-  return /^[ -~]*$/u.test(text) ? text.length : measure(text);
-}
-
-/** A line for each row, with its cells below each other. */
-function alignRows(
-  rows: ReadonlyArray<readonly string[]>,
-  columns: Table["columns"] = [],
-): string[] {
-  const widths: number[] = [];
-  for (const row of rows) {
-    for (const [column, cell] of row.entries()) {
-      widths[column] = Math.max(widths[column] ?? 0, stringWidth(cell));
-    }
-  }
-  return rows.map((row) =>
-    row
-      .map((cell, column) => {
-        const blanks = " ".repeat((widths[column] ?? 0) - stringWidth(cell));
-        const isRight = columns[column]?.align === "right";
-        return isRight ? blanks + cell : cell + blanks;
-      })
-      .join(GAP)
-      .trimEnd(),
-  );
+function widest(texts: readonly string[]): number {
+  return texts.reduce((most, text) => Math.max(most, measure(text)), 0);
 }
 
 /**
- * Labelled values, one per line. The note goes below the value if it is a sentence
- * or the line is too long. If a word does not fit next to the label, the value goes
- * below the label.
+ * Labelled values, one per line. A note goes below its value if it is a sentence or does not
+ * fit. If a word does not fit next to the label, the value goes below the label.
  */
 function renderValues(
   values: ReadonlyArray<readonly [label: Cell, value: Cell]>,
   style: Style,
 ): string {
-  const rows = values.map(([label, value]) => [
-    paint(label, style),
-    paint(value, style),
-    paint({ text: value.note ?? "", tone: "dim" }, style),
-  ]);
-  const lines = alignRows(rows);
-  const labels = Math.max(0, ...values.map(([{ text }]) => stringWidth(text)));
+  const labels = widest(values.map(([{ text }]) => text));
   const room = style.width - labels - GAP.length;
   return values
-    .flatMap(([{ text: label }, { text, note = "" }], index) => {
-      const line = lines[index] ?? "";
-      if (!note.endsWith(".") && stringWidth(line) <= style.width) {
-        return [line];
+    .flatMap(([label, value]) => {
+      const { note = "" } = value;
+      const parts = [paint(value, style), paint(toned("dim", note), style)];
+      const whole = parts.join(GAP).trimEnd();
+      const words = keepCommands(`${value.text} ${note}`).split(" ");
+      const isBelow = widest(words) > room;
+      const width = isBelow ? style.width - GAP.length : room;
+      const isOne = measure(whole) <= room && !note.endsWith(".");
+      const lines = isOne
+        ? [whole]
+        : parts.flatMap((part) => wrap(part, width));
+      const head = paint(label, style);
+      if (isBelow) {
+        return [head, ...lines.map((line) => GAP + line)];
       }
-      const [head = "", ...parts] = rows[index] ?? [];
-      const words = joinUnits(`${text} ${note}`).split(" ");
-      if (words.some((word) => stringWidth(word) > room)) {
-        const below = parts.flatMap((part) =>
-          wrap(part, style.width - GAP.length),
-        );
-        return [head, ...below.map((part) => GAP + part)];
-      }
-      const beside = head + " ".repeat(labels - stringWidth(label));
-      return parts
-        .flatMap((part) => wrap(part, room))
-        .map(
-          (part, at) => (at === 0 ? beside : " ".repeat(labels)) + GAP + part,
-        );
+      const blanks = " ".repeat(labels - measure(label.text));
+      return lines.map((line, at) => {
+        const beside = at === 0 ? head + blanks : " ".repeat(labels);
+        return beside + GAP + line;
+      });
     })
+    .map((line) => line.trimEnd())
     .join("\n");
 }
 
 /** A table if it fits the width; else each row as labelled values. */
 function renderTable({ columns, rows }: Table, style: Style): string {
-  const headings = columns.map(({ heading }) => style.dim(heading));
-  const painted = rows.map((row) => row.map((cell) => paint(cell, style)));
-  const lines = alignRows([headings, ...painted], columns);
-  if (lines.every((line) => stringWidth(line) <= style.width)) {
+  const headings = columns.map(({ heading }) => toned("dim", heading));
+  const all = [headings, ...rows];
+  const widths = columns.map((_, column) =>
+    widest(all.map((row) => row[column]?.text ?? "")),
+  );
+  const lines = all.map((row) =>
+    row
+      .map((cell, column) => {
+        const missing = (widths[column] ?? 0) - measure(cell.text);
+        const blanks = " ".repeat(missing);
+        const text = paint(cell, style);
+        return columns[column]?.align === "right"
+          ? blanks + text
+          : text + blanks;
+      })
+      .join(GAP)
+      .trimEnd(),
+  );
+  if (widest(lines) <= style.width) {
     return lines.join("\n");
   }
   return rows
     .map((row) => {
-      const values = row.map(({ text, tone }, index) => {
-        const label = toned("dim", columns[index]?.heading ?? "");
+      const values = row.map(({ text, tone }, column) => {
+        const label = headings[column] ?? toned("dim", "");
         return [label, { text, tone }] as const;
       });
       return renderValues(
@@ -226,18 +203,16 @@ export function wrapText(text: string, { width }: Style): string {
 }
 
 function wrap(text: string, width: number): string[] {
-  if (stringWidth(text) <= width) {
+  if (measure(text) <= width) {
     return text === "" ? [] : [text];
   }
-  return wrapAnsi(joinUnits(text), width).replaceAll("\u00a0", " ").split("\n");
+  const lines = wrapAnsi(keepCommands(text), width);
+  return lines.replaceAll("\u00a0", " ").split("\n");
 }
 
-/** Keeps a number and its unit on one line, a number and its noun, and a command. */
-function joinUnits(text: string): string {
-  const gap = /(?<=\d) (?=raw|tokens|%)|(?<=\b(?:block|chain|order)) (?=\d)/gu;
-  return text
-    .replaceAll(gap, "\u00a0")
-    .replaceAll(/`npx [^`]*`/gu, (command) =>
-      command.replaceAll(" ", "\u00a0"),
-    );
+/** Keeps a command on one line, so that it can be copied. */
+function keepCommands(text: string): string {
+  return text.replaceAll(/`npx [^`]*`/gu, (command) =>
+    command.replaceAll(" ", "\u00a0"),
+  );
 }

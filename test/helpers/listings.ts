@@ -1,8 +1,8 @@
 import type { ListedOrder } from "../../src/client/index.js";
 import { orderListing } from "../../tasks/orders.js";
-import type { FormatContext } from "../../tasks/output/format-value.js";
+import type { FormatContext } from "../../tasks/output/values.js";
 import { writeListing } from "../../tasks/output/listing.js";
-import type { Listing, ListingForm } from "../../tasks/output/listing.js";
+import type { Listing } from "../../tasks/output/listing.js";
 import { KeptOutput } from "./screens.js";
 
 export const listingEnvelope = {
@@ -17,10 +17,19 @@ export async function* streamOf<Item>(
   yield* await Promise.resolve(items);
 }
 
-interface Written {
-  readonly out?: KeptOutput;
-  readonly file?: string | undefined;
-  readonly scaled?: boolean;
+type FormOptions = Parameters<typeof writeListing>[1];
+
+/** The form of a listing on stdout, or the options that choose one. */
+export type Form = "table" | "json" | "ndjson" | "csv" | Partial<FormOptions>;
+
+function optionsOf(form: Form): FormOptions {
+  const none = { format: undefined, out: undefined, scaled: false };
+  if (typeof form !== "string") {
+    return { ...none, json: false, ...form };
+  }
+  return form === "table" || form === "json"
+    ? { ...none, json: form === "json" }
+    : { ...none, json: false, format: form };
 }
 
 interface Output {
@@ -32,34 +41,21 @@ interface Output {
 /** Writes a listing as a task does, and returns what is on stdout and stderr. */
 export async function write<Item>(
   listing: Listing<Item>,
-  form: ListingForm,
-  { out = new KeptOutput(), file, scaled = false }: Written = {},
+  form: Form,
+  out = new KeptOutput(),
 ): Promise<Output> {
   const err = new KeptOutput();
-  const terminal = { out, err, ask: undefined, progress: () => undefined };
-  const options = { out: file, scaled };
-  const isRead = await writeListing(listing, form, options, terminal);
+  const isRead = await writeListing(listing, optionsOf(form), { out, err });
   return { isRead, out: out.text, err: err.text };
 }
 
 export async function writeOrders(
   orders: readonly ListedOrder[],
-  form: ListingForm,
-  {
-    legend,
-    settings = {},
-    ...written
-  }: Written & {
-    readonly legend?: string;
-    readonly settings?: Partial<FormatContext>;
-  } = {},
+  form: Form,
+  settings: Partial<FormatContext> = {},
+  out?: KeptOutput,
 ): Promise<Output> {
   const context = { chainTime: 1_700_000_000, raw: false, ...settings };
-  const listing = orderListing(
-    listingEnvelope,
-    streamOf(orders),
-    context,
-    legend,
-  );
-  return await write(listing, form, written);
+  const listing = orderListing(listingEnvelope, streamOf(orders), context);
+  return await write(listing, form, out);
 }

@@ -4,7 +4,6 @@ import pLimit from "p-limit";
 
 import { simulateToShow } from "../../tasks/simulate.js";
 import { simulateSettleAll } from "../../src/simulation/simulate.js";
-import type { ShownSimulation } from "../../tasks/simulate.js";
 import { VaultError } from "../../src/errors.js";
 import { useAnvil } from "../helpers/anvil.js";
 import { fetchProvider } from "../helpers/fetch-provider.js";
@@ -125,7 +124,10 @@ describe("a simulation while the chain replaces its newest block", () => {
             });
           const asked = { engine };
           const simulate = async (): Promise<
-            Pick<ShownSimulation, "pin" | "simulation" | "tokens">
+            Pick<
+              Awaited<ReturnType<typeof simulateToShow>>,
+              "pin" | "simulation" | "tokens"
+            >
           > =>
             isShown
               ? await simulateToShow(vault.at(contracts), asked)

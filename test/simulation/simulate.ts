@@ -124,7 +124,7 @@ describe("the status of a simulation", () => {
     const from = { getAddress: () => NOBODY };
     const simulated = await simulateSettleAll(host, { orders: [1, 2], from });
     expect(simulated).to.deep.include({
-      ...{ chainId: 1, sender: NOBODY, ordersRead: 2 },
+      ...{ chainId: 1, sender: NOBODY },
       ...{ balance: BALANCE, gasNeeded: null },
       block: { number: 1_000, timestamp: TIME_OF_GENESIS + 1_000 },
     });

@@ -2,6 +2,10 @@ import { readFile } from "node:fs/promises";
 
 import { expect } from "chai";
 
+import type { Order, PastRound } from "../../src/client/index.js";
+import { someOrder } from "../../src/mocks/scenarios.js";
+import type { Markup } from "../../tasks/output/render-html.js";
+import { pricesFigures, strikesFigure } from "../../tasks/report.js";
 import { httpNetwork } from "../helpers/hre.js";
 import { NOBODY } from "../helpers/names.js";
 import { useTasks } from "../helpers/use-tasks.js";
@@ -12,11 +16,12 @@ const HOSTILE = `</td></script></style></svg><img src=x onerror="alert(1)"><!--'
 const pageOf = async (file = "vault-report.html"): Promise<string> =>
   (await readFile(file, "utf8"))
     .replaceAll(/\s+/gu, " ")
-    .replaceAll(/ ?([<>]) ?/gu, "$1");
+    .replaceAll(/ ?([<>]) ?/gu, "$1")
+    .replaceAll(' class=""', "");
 const valueOf = (label: string, value: string): string =>
-  `<th scope="row">${label}</th><td>${value}`;
+  `<tr><td><span>${label}</span></td><td><span>${value}`;
 
-// What a page shows: report/page.ts, report/charts.ts and report/browser.ts.
+// How a page is rendered: output/render-html.ts and report/browser.ts.
 describe("vault report", () => {
   const tasks = useTasks({
     networks: (url, { addresses: contracts }) => ({
@@ -40,14 +45,19 @@ describe("vault report", () => {
 
   it("report begins with whether the vault can be settled, and has no chapter that is not named", async () => {
     const page = await report();
-    const chapters = [...page.matchAll(/<h2 [^>]*>(.*?)<\/h2>/gu)];
+    const chapters = [...page.matchAll(/<h2>(.*?)<\/h2>/gu)];
     expect(chapters.map(([, heading]) => heading)).to.deep.equal([
       ...["Settlement", "Readings", "Contracts"],
     ]);
     expect(page)
-      .to.include(valueOf("Can be settled", '<span class="good">yes'))
+      .to.include(
+        valueOf("Can be settled", "yes").replace(
+          /<span>(?=yes)/u,
+          '<span class="good">',
+        ),
+      )
       .and.include(valueOf("Round ended", "no"));
-    expect(page).to.include(valueOf("Trading", tasks.mocks.addresses.trading));
+    expect(page).to.include(valueOf("trading", tasks.mocks.addresses.trading));
   });
 
   it("report shows what failed in its place, escaped, and exits with 1", async () => {
@@ -60,7 +70,7 @@ describe("vault report", () => {
       .and.include("Written to o\\u{202e}ut.html.");
     expect(await pageOf(file))
       .to.match(/<span class="bad">failed: /u)
-      .and.match(/1,000&lt;\/td/u)
+      .and.match(/1,000&#60;\/td/u)
       .and.not.include("<img");
   });
 
@@ -68,8 +78,8 @@ describe("vault report", () => {
     const { exitCode } = await tasks.run("report --network part");
     expect(exitCode).to.equal(1);
     expect(await pageOf())
-      .to.include(valueOf("Vault", tasks.mocks.addresses.vault))
-      .and.not.include('scope="row">Trading<');
+      .to.include(valueOf("vault", tasks.mocks.addresses.vault))
+      .and.not.include("<span>trading<");
   });
 
   it("report --from names the caller of every reading, order and round, and the account that would settle", async () => {
@@ -94,21 +104,154 @@ describe("vault report", () => {
     await tasks.mocks.startNextRound();
     expect(await report(`--ids 1 --rounds --simulate --block ${number}`))
       .to.include(`<title>Vault report: live, block ${number}</title>`)
-      .and.include(">BTC-USDT<")
-      .and.include("1 round;")
+      .and.include("<span>BTC-USDT<")
+      .and.include("of 1 round<")
       .and.include(valueOf("In block", `${number + 1},`))
       .and.match(/<small>in (?:5d|4d 23h)<\/small>/u)
       .and.not.include("LATER");
   });
 
-  it("report titles its page with the instance, and repeats the options that choose contracts", async () => {
-    const at = `trading=${tasks.mocks.addresses.trading}`;
-    expect(await report(`--ids 2,1 --instance usdc --at ${at}`))
-      .to.match(/<td class="right">1<.*<td class="right">2</u)
-      .and.include(": orders by opening price<")
-      .and.include("<h1>Vault report: usdc</h1>")
-      .and.include(
-        `npx hardhat vault orders --at ${at} --instance usdc --network live --out orders.csv`,
-      );
+  it("report titles its page with the instance, and sorts its orders", async () => {
+    expect(await report("--ids 2,1 --instance usdc"))
+      .to.match(/<td class="right"><span>1<.*<td class="right"><span>2</u)
+      .and.include(": 1 order by opening price<")
+      .and.include("<h1>Vault report: usdc</h1>");
+  });
+});
+
+const ONE = 10n ** 18n;
+const context = {
+  chainTime: 0,
+  raw: false,
+  displayDecimals: { "order.openPrice": 18 },
+};
+
+/** Orders of one pair with these opening prices. */
+const ordersAt = (...prices: readonly number[]): readonly Order[] =>
+  prices.map((price, index) => ({
+    ...someOrder,
+    orderID: BigInt(index),
+    openPrice: BigInt(price) * ONE,
+  }));
+
+const figureOf = (prices: readonly number[], settings = context): string =>
+  plain(pricesFigures(ordersAt(...prices), settings));
+
+/** Without what only lays out the markup. */
+const plain = (figures: readonly Markup[]): string =>
+  figures
+    .map(({ text }) => text)
+    .join("")
+    .replaceAll(/\s+/gu, " ")
+    .replaceAll(/ ?([<>]) ?/gu, "$1");
+
+/** Class and path of each shape but the frame, in the order of drawing. */
+const shapesOf = (text: string): readonly string[] =>
+  Array.from(
+    text.matchAll(/<path class="(?!frame)(\w+)" d="([^"]+)"/gu),
+    ([, name, path]) => `${name} ${path}`,
+  );
+
+/** The texts at the ends of the axes. */
+const labelsOf = (text: string): readonly string[] =>
+  Array.from(
+    text.matchAll(/<text [^>]*> ?(.*?) ?<\/text>/gu),
+    ([, label = ""]) => label,
+  );
+
+describe("the histogram of opening prices", () => {
+  it("pricesFigures draws a bar as high as its number of orders, at its prices", () => {
+    const text = figureOf([60_000, 61_200, 61_250, 62_400]);
+    expect(shapesOf(text)).to.deep.equal([
+      "bar M20.00 176V102.00h17V176zM240.00 176V28.00h17V176zM441.67 176V102.00h17V176z",
+    ]);
+    expect(labelsOf(text)).to.deep.equal([
+      ...["↑ orders: 2", "0", "60,000", "price: 62,400 →"],
+    ]);
+    const caption = "BTC-USDT: 4 orders by opening price";
+    expect(text)
+      .to.include(`aria-label="${caption}"`)
+      .and.include(`<figcaption>${caption}<`);
+  });
+
+  const raw = { ...context, raw: true };
+  for (const [prices, least, most, label, settings = context] of [
+    [[64], "64", "64", "price"],
+    [[6], `6${",000".repeat(6)}`, `6${",000".repeat(6)}`, "price, raw", raw],
+  ] as const) {
+    it(`pricesFigures labels the ends of its axis ${least} and ${label}: ${most}`, () => {
+      expect(labelsOf(figureOf(prices, settings)).slice(2)).to.deep.equal([
+        least,
+        `${label}: ${most} →`,
+      ]);
+    });
+  }
+
+  it("pricesFigures draws the four pairs with the most orders, each by itself, cut after 40 characters and escaped", () => {
+    const hostile = `<b>\u202e${"x".repeat(50)}`;
+    const pairs = ["A", "B", "B", "C", "C", "C", "D", "D", "D", "D"].concat(
+      Array<string>(5).fill(hostile),
+    );
+    const orders = pairs.map((exType) => ({
+      ...someOrder,
+      orderID: 1n,
+      exType,
+    }));
+    const charts = plain(pricesFigures(orders, context)).matchAll(
+      /<figcaption>(.*?): ([\d,]+) /gu,
+    );
+    expect(
+      Array.from(charts, ([, pair, count]) => `${pair} ${count}`),
+    ).to.deep.equal([
+      `&#60;b&#62;\\u{202e}${"x".repeat(36)} 5`,
+      ...["D 4", "C 3", "B 2"],
+    ]);
+  });
+});
+
+const DAY = 86_400;
+/** 15 January 2027, 8:00. */
+const START = 1_800_000_000;
+
+const roundAt = (
+  day: number,
+  strikePrice: bigint,
+  settledPrice: bigint | null,
+): PastRound => ({
+  strikePrice,
+  APY: 1n,
+  maxVolume: 1n,
+  filledVolume: 0n,
+  minDeposit: 1n,
+  startTime: BigInt(START + day * DAY),
+  endTime: BigInt(START + (day + 1) * DAY),
+  settled: settledPrice !== null,
+  settledPrice,
+  settledAmount: settledPrice,
+  firstBlock: 1,
+  settledBlock: settledPrice === null ? null : 5,
+  lastBlock: 9,
+});
+
+describe("the chart of strikes and settled prices", () => {
+  const settled = roundAt(0, 100n * ONE, 130n * ONE);
+  const open = roundAt(1, 120n * ONE, null);
+
+  it("strikesFigure draws each strike over its round's time, a settled price at the middle of its round, and no round without a time", () => {
+    const never = { ...open, endTime: open.startTime };
+    const endless = { ...open, endTime: 2n ** 60n };
+    const text = plain(strikesFigure([settled, open, never, endless], context));
+    expect(shapesOf(text)).to.deep.equal([
+      "line M20.00 176.00H240.00M240.00 77.33H460.00",
+      "dot M130.00 28.00h0",
+    ]);
+    expect(labelsOf(text)).to.deep.equal([
+      ...["↑ price: 130", "100", "2027-01-15T08:00:00Z"],
+      "UTC: 2027-01-17T08:00:00Z →",
+    ]);
+    expect(text).to.include(
+      "Strike prices (lines) and settled prices (dots) of 2 rounds",
+    );
+    expect(strikesFigure([never], context)).to.deep.equal([]);
   });
 });

@@ -2,7 +2,6 @@ import { expect } from "chai";
 import { toBeHex } from "ethers";
 
 import type {
-  ReplacementPreflight,
   Settlement,
   SettlementEvent,
   SettlementPreflight,
@@ -14,11 +13,9 @@ import type { RawArgs } from "../../tasks/parse-options.js";
 import {
   describeEvent,
   preflightBlocks,
-  replacementBlocks,
-  settle,
   settlementBlocks,
-  toOptions,
-} from "../../tasks/settle.js";
+} from "../../tasks/output/settlement.js";
+import { settle, toOptions } from "../../tasks/settle.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { HASH, SECOND } from "../helpers/names.js";
 import { OPEN_ROUND } from "../helpers/scripted-contracts.js";
@@ -95,25 +92,27 @@ describe("vault settle", () => {
     return { settlement, ok, said: err.text, questions };
   };
 
-  for (const [given, options, flags] of [
-    ["no confirmations", {}, ""],
-    ["one confirmation", { confirmations: 1 }, " --confirmations 1"],
-    ["two confirmations", { confirmations: 2 }, " --confirmations 2"],
-    ["partial", { partial: true }, " --partial"],
-  ] as const) {
-    it(`settle prints once, when it sends, how to continue, with the options that choose the contracts, given ${given}`, async () => {
+  for (const confirmations of [undefined, "1", "2"]) {
+    it(`settle prints once, when it sends, how to continue, with the options that choose the contracts, given ${confirmations ?? "no"} confirmations`, async () => {
       mineAtLooks(keeper);
-      const typed = { yes: true, network: "live", instance: "usdc" };
+      const network = { network: "live", instance: "usdc" };
+      const typed = { yes: true, ...network, confirmations };
+      const options =
+        confirmations === undefined
+          ? {}
+          : { confirmations: Number(confirmations) };
       const { said, ok } = await run(typed, { options });
       expect(ok).to.equal(true);
       expect(said.split(HINT)).to.have.lengthOf(2);
+      const flags =
+        confirmations === undefined ? "" : ` --confirmations ${confirmations}`;
       expect(said).to.include(
         `${HINT}\`npx hardhat vault settle --resume${flags} --instance usdc --network live\`\n`,
       );
     });
   }
 
-  it("settle --resume asks nothing, and does not print how to continue", async () => {
+  it("settle --resume asks nothing, and prints the transaction", async () => {
     const { hash } = await keeper.interrupt();
     const options = { resume: true };
     const { settlement, said, questions, ok } = await run(
@@ -122,7 +121,6 @@ describe("vault settle", () => {
     );
     expect(settlement).to.include({ status: "settled" });
     expect(said).to.include(`Transaction ${String(hash)}`);
-    expect(said).to.not.include(HINT);
     expect(questions).to.deep.equal([]);
     expect(ok).to.equal(true);
   });
@@ -143,7 +141,7 @@ describe("vault settle", () => {
   it("settle that ends unconfirmed names the command that continues it", async () => {
     keeper.stopMining();
     const { settlement, ok } = await run(
-      { yes: true, network: "live" },
+      { yes: true, network: "live", confirmations: "3" },
       { options: { confirmations: 3, timeout: 60_000 } },
     );
     expect(ok).to.equal(false);
@@ -165,16 +163,7 @@ describe("vault settle", () => {
     );
   });
 
-  it("settle --json --yes prints only the hash on stderr", async () => {
-    mineAtLooks(keeper);
-    const { said } = await run(
-      { json: true, yes: true },
-      { options: { confirmations: 2 } },
-    );
-    expect(said).to.match(/^Transaction 0x[\da-f]{64}\n$/u);
-  });
-
-  it("settle --json --yes prints trouble on stderr, too, escaped", async () => {
+  it("settle --json --yes prints the preview, the hash and trouble on stderr, escaped", async () => {
     keeper.chain.on("eth_getTransactionReceipt", async (_p, answer, seen) => {
       if (seen === 0) {
         throw Object.assign(new Error("no\u001bt now"), { code: -32_601 });
@@ -182,7 +171,9 @@ describe("vault settle", () => {
       return await answer();
     });
     const { said } = await run({ json: true, yes: true });
-    expect(said).to.match(/^Transaction 0x[\da-f]{64}\n.*no\\u\{1b\}t now/u);
+    expect(said).to.match(
+      /^About to settle[^]*\nTransaction 0x[\da-f]{64}\n[^]*no\\u\{1b\}t now/u,
+    );
   });
 
   it("settle does not warn before the round's end of a settlement that reverts", async () => {
@@ -245,7 +236,7 @@ describe("vault settle", () => {
   ] as const) {
     it(`settle --resume --bump signs ${signed === 1 ? "nothing" : "a second transaction"} ${title}`, async () => {
       await keeper.interrupt();
-      const { settlement, said, questions } = await run(typed, {
+      const { settlement, questions } = await run(typed, {
         options: { resume: true, bump: true },
         ...(answer === undefined ? {} : { answer }),
       });
@@ -253,25 +244,20 @@ describe("vault settle", () => {
       if (reason !== null) {
         expect(settlement["reason"]).to.include(reason);
       }
-      expect(/Cost until now[^]*Cost then/u.test(said)).to.equal(
-        !("yes" in typed),
-      );
-      expect(questions).to.deep.equal(
-        answer === undefined ? [] : ["Raise the fee now?"],
+      expect(questions).to.have.lengthOf(answer === undefined ? 0 : 1);
+      expect(questions.join("")).to.match(
+        /^(?:Raise the highest cost from 0\.\d+ to 0\.\d+ native currency\?)?$/u,
       );
     });
   }
 
-  it("settle --partial exits with 0 after a step that leaves the round open, and says that the next run goes on", async () => {
+  it("settle --partial exits with 0 after a step that leaves the round open", async () => {
     keeper.chain.effect = (round) => ({ ...round, filledVolume: 7n });
     const { settlement, ok } = await run(
       { yes: true, partial: true },
       { options: { partial: true } },
     );
     expect(settlement).to.include({ status: "not-settled", code: null });
-    expect(settlement["reason"]).to.match(
-      /^This step was mined in block \d+, and the round is still open, as --partial allows\. The next run sends the next step\.$/u,
-    );
     expect(ok).to.equal(true);
   });
 
@@ -441,45 +427,38 @@ describe("the screen before a settlement", () => {
     const preview = { ...before, ...preflight };
     return linesOf(preflightBlocks(preview, "li\u001bve", context)).slice(12);
   };
-  const reverting: Partial<SettlementPreflight> = {
-    ...{ outcome: "reverts", reason: "pau\u001bsed" },
-    ...{ gas: null, cost: null, maxCost: null },
-  };
 
-  it("settle shows who would settle what at which cost if the node cannot simulate", () => {
+  it("settle shows who would settle what at which cost if the node cannot simulate, and that the round has not ended", () => {
     expect(asked()).to.deep.equal([
-      "",
+      ...["", "Simulated · succeeds, by a call, which shows no effect"],
       "Network · li\\u{1b}ve (chain 5)",
       `Vault contract · ${VAULT} · --at`,
       `Signer · ${SENDER} · a key of the configuration`,
       "Balance · 1 native currency",
-      "Gas limit · 60,000",
       "Cost · 0.1 native currency; at most 0.2",
-      "Simulated · <good>succeeds</> · by a call, which shows no effect",
-      "",
-      "The round's volumes and minimum deposit are raw: tokenDecimals is not set.",
-      "Values marked raw are unscaled integers: their scale is not documented.",
+      ...[
+        "",
+        "<bad>WARNING: this round has NOT ended. It ends in 1m 30s.</>",
+        "",
+      ],
+      "Values marked raw are unscaled integers: see tokenDecimals and displayDecimals.",
     ]);
   });
 
   for (const [title, preflight, line] of [
-    [
-      "a guard",
-      { guard: OTHER },
-      `Guard · ${OTHER} · settles this round and no other, or reverts`,
-    ],
+    ["a guard", { guard: OTHER }, `Guard · ${OTHER}`],
     [
       "a note of the preview, escaped",
       { preview: { ...simulated, notes: ["an o\u001bdd token"] } },
       "<warn>an o\\u{1b}dd token</>",
     ],
     [
-      "why a settlement reverts",
-      reverting,
-      "Simulated · <bad>reverts</> · by a call, which shows no effect: pau\\u{1b}sed",
+      "that a call reverts",
+      { outcome: "reverts", reason: "paused", cost: null, maxCost: null },
+      "Simulated · reverts, by a call, which shows no effect",
     ],
     [
-      "as bad a call that succeeds and settles nothing, with the preview's reason",
+      "a call that succeeds and settles nothing, with the preview's reason",
       {
         preview: {
           ...simulated,
@@ -487,7 +466,7 @@ describe("the screen before a settlement", () => {
           reason: "it is id\u001ble",
         },
       },
-      "Simulated · <bad>succeeds, and does not settle the round</> · by the node (eth_simulateV1): it is id\\u{1b}le",
+      "Reason · it is id\\u{1b}le",
     ],
   ] satisfies ReadonlyArray<
     readonly [string, Partial<SettlementPreflight>, string]
@@ -496,20 +475,6 @@ describe("the screen before a settlement", () => {
       expect(asked(preflight)).to.include(line);
     });
   }
-
-  it("settle --resume --bump shows the cost until now, and then", () => {
-    const replaced: ReplacementPreflight = {
-      ...{ chainId: 5, from: SENDER, nonce: 3, hash: null },
-      ...{ earlierMaxCost: 10n ** 18n, cost: 2n * 10n ** 18n },
-      maxCost: 3n * 10n ** 18n,
-    };
-    expect(linesOf(replacementBlocks(replaced, "li\u001bve")).slice(1)).to.eql([
-      "Network · li\\u{1b}ve (chain 5)",
-      `Account · ${SENDER}, nonce 3`,
-      "Cost until now · at most 1 native currency",
-      "Cost then · 2 native currency; at most 3",
-    ]);
-  });
 });
 
 const settlement: Settlement = {
@@ -528,7 +493,7 @@ describe("the lines during a settlement", () => {
     ],
     [
       { type: "sending", hash: null, nonce },
-      "Transaction with nonce 3; the node names its hash",
+      "Transaction sent: the node names its hash",
     ],
     [
       { type: "replacing", kind: "cancellation", hash, nonce },
@@ -567,53 +532,33 @@ describe("the screen after a settlement", () => {
     it(`settle ends with ${shown} for ${status}, and the reason, the transaction and its gas`, () => {
       expect(ended({ status, reason: "w\u001bhy" })).to.deep.equal([
         "Settlement · live (chain 5), block 12, 2023-11-14T22:13:20Z",
-        ...[`Outcome · ${shown}`, "Reason · w\\u{1b}hy", "Transaction · 0x12"],
-        "Gas used · 50,000",
+        ...[`Outcome · ${shown}`, "Reason · w\\u{1b}hy", "Gas used · 50,000"],
+        ...["Transaction · 0x12", "In block · 12"],
       ]);
     });
   }
 
-  it("settle --assert ends with Settlement needed, without a transaction, and the page of its code", () => {
+  it("settle --assert ends without a transaction, and the page of its code", () => {
     const needed: Partial<Settlement> = {
       ...{ status: "refused", code: "VAULT_SETTLEMENT_NEEDED", hash: null },
       ...{ blockNumber: null, gasUsed: null },
     };
     expect(ended(needed)).to.deep.equal([
       "Settlement · live (chain 5), block 12, 2023-11-14T22:13:20Z",
-      "Outcome · <warn>Settlement needed</>",
+      "Outcome · <bad>Refused</>",
       "",
       "https://hardhat-vault.github.io/hardhat-vault/documents/Error_codes.html#vault_settlement_needed",
     ]);
   });
 
-  for (const [title, blockNumber, isShown] of [
-    ["of a transaction that is not mined", null, true],
-    ["not of one that is mined", 12, false],
-  ] as const) {
-    it(`settle ends unconfirmed with the command that continues it, and with how to replace it, ${title}`, () => {
-      const shown = linesOf(
-        settlementBlocks(
-          { ...settlement, status: "unconfirmed", blockNumber },
-          envelope,
-          context,
-          "npx hardhat vault settle --resume",
-        ),
-      );
-      expect(shown).to.include(
-        "To continue: `npx hardhat vault settle --resume`",
-      );
-      expect(
-        shown.includes(
-          "If it stays, raise its fee with --bump, or give it up with --cancel.",
-        ),
-      ).to.equal(isShown);
-    });
-  }
-
-  it("settle shows network, chain and the transaction's block if that is not the block of the round", () => {
-    expect(ended({ blockNumber: 11 }).slice(0, 5)).to.include.members([
-      ...["Settlement", "Network · live (chain 5)", "Block · 11"],
-    ]);
+  it("settle ends unconfirmed with the command that continues it, and how to replace it", () => {
+    const resume = "npx hardhat vault settle --resume";
+    const unconfirmed = { ...settlement, status: "unconfirmed" } as const;
+    expect(
+      linesOf(settlementBlocks(unconfirmed, envelope, context, resume)),
+    ).to.include(
+      "To continue: `npx hardhat vault settle --resume`. If it stays, raise its fee with --bump, or give it up with --cancel.",
+    );
   });
 
   it("settle shows that nothing was sent if a simulation reverted", () => {
@@ -622,39 +567,37 @@ describe("the screen after a settlement", () => {
     expect(lines).to.include("Transaction · none: nothing was sent");
   });
 
-  for (const [before, lines] of [
-    [OPEN_ROUND, ["", "The round did not change."]],
-    [null, []],
-  ] as const) {
-    it(`settle shows "${lines.join("")}" if the round was ${before === null ? "unknown" : "the same"} before`, () => {
-      const shown = ended({ before, after: OPEN_ROUND });
-      expect(shown.slice(4, 6)).to.deep.equal(lines);
-    });
-  }
-
   const difference = {
     ...{ reading: "round", field: "settledPrice" },
     ...{ previewed: 10n ** 18n, happened: 2n * 10n ** 18n },
   };
-  for (const [title, differences, blockNumber, lines] of [
+  for (const [title, differences, lines] of [
+    ["nothing of the preview if nothing was compared", null, []],
     [
-      "that it is unknown if it is as previewed",
-      null,
-      12,
-      "It is not known if it came as previewed.",
+      "that all is as previewed",
+      [],
+      ["", "<good>Readings and token transfers are as previewed.</>"],
     ],
     [
       "what is not as previewed",
       [difference],
-      12,
-      "<warn>Not as previewed:</>\n\nReading · Previewed · Happened\nRound settled price · 1 · 2",
+      [
+        ...["", "Not as previewed", "Reading · Previewed · Happened"],
+        "Round settled price · 1 · 2",
+      ],
     ],
-    ["nothing of a preview until it is mined", [], null, ""],
   ] as const) {
     it(`settle shows ${title}`, () => {
-      const ofPreview = { preview: simulated, differences };
-      const shown = ended({ ...ofPreview, blockNumber }).slice(5);
-      expect(shown.join("\n")).to.equal(lines);
+      expect(ended({ preview: simulated, differences }).slice(5)).to.deep.equal(
+        lines,
+      );
     });
   }
+
+  it("settle shows how the round changed", () => {
+    const after = { ...OPEN_ROUND, settled: true };
+    expect(ended({ before: OPEN_ROUND, after }).slice(5)).to.deep.equal([
+      ...["", "Reading · Before · After", "Round settled · no · yes"],
+    ]);
+  });
 });

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
@@ -7,9 +7,12 @@ import { expect } from "chai";
 import { vaultError } from "../../../src/errors.js";
 import type { ListedOrder } from "../../../src/client/index.js";
 import { someOrder } from "../../../src/mocks/scenarios.js";
-import { parseListingForm } from "../../../tasks/output/listing.js";
+import { writeToFile } from "../../../tasks/output/listing.js";
 import { createStyle } from "../../../tasks/output/render-text.js";
+import { expectVaultError } from "../../helpers/assertions.js";
+import { runCommand } from "../../helpers/consumers/run-command.js";
 import { writeOrders } from "../../helpers/listings.js";
+import { itOnPosix } from "../../helpers/posix.js";
 import { KeptOutput } from "../../helpers/screens.js";
 import { zeroAnswer } from "../../helpers/zero-answer.js";
 
@@ -55,41 +58,13 @@ describe("CSV", () => {
   }
 });
 
-describe("the form of a listing", () => {
-  const none = {
-    json: false,
-    format: undefined,
-    out: undefined,
-    scaled: false,
-  };
-  for (const [options, form] of [
-    [{}, "table"],
-    [{ out: "a.CSV" }, "csv"],
-    [{ out: "a.ndjson" }, "ndjson"],
-    [{ format: "ndjson", out: "a.txt" }, "ndjson"],
-  ] as const) {
-    it(`parseListingForm finds ${form} for ${JSON.stringify(options)}`, () => {
-      expect(parseListingForm({ ...none, ...options })).to.equal(form);
-    });
-  }
-
-  it("parseListingForm refuses --scaled for another form than CSV", () => {
-    const options = { ...none, scaled: true, format: "ndjson" } as const;
-    expect(() => parseListingForm(options)).to.throw("--scaled: only CSV");
-  });
-});
-
 describe("the output of a listing", () => {
   const notes = "Empty, with every value zero: 1 id.\n";
   for (const [form, orders, err] of [
     ["table", [order("A"), empty], ""],
     ["ndjson", [order("A"), empty], notes],
     ["csv", [order("A")], ""],
-    [
-      "csv",
-      [failed],
-      `Failed: 1 id.\nThe first of these, 3: ${error.shortMessage}\n`,
-    ],
+    ["csv", [failed], `Failed: 1 id. The first, 3: ${error.shortMessage}\n`],
   ] as const) {
     it(`writeListing writes ${orders.length} orders as ${form} to stdout, and ${err === "" ? "nothing" : "notes"} to stderr`, async () => {
       const written = await writeOrders(orders, form);
@@ -98,27 +73,95 @@ describe("the output of a listing", () => {
     });
   }
 
+  it("writeListing refuses --scaled for another form than CSV, before it reads", async () => {
+    const { message } = await expectVaultError(
+      writeOrders([order("A")], { scaled: true, format: "ndjson" }),
+      "VAULT_INVALID_ARGUMENT",
+    );
+    expect(message).to.include("--scaled: only CSV");
+  });
+
   it("writeListing stops, and writes nothing more, once the reader of stdout has gone", async () => {
     const orders = Array.from({ length: 1_200 }, () => empty);
     const out = new KeptOutput({ isRead: false });
-    const { isRead, err } = await writeOrders(orders, "ndjson", { out });
+    const { isRead, err } = await writeOrders(orders, "ndjson", {}, out);
     expect(isRead).to.equal(false);
     expect(out.text.split("\n")).to.have.lengthOf(500 + 1);
     expect(err).to.equal("");
   });
 
-  it("writeListing writes a table to a file without colours and line breaks of a terminal, and names the file, escaped", async () => {
-    const folder = await mkdtemp(path.join(tmpdir(), "hardhat-vault-out-"));
-    const file = path.join(folder, "o\u202eut.txt");
-    const style = createStyle({ isTTY: true, columns: 40 });
-    const out = new KeptOutput({ isTTY: true, style });
-    const { err } = await writeOrders([order("A")], "table", { file, out });
-    const { out: text } = await writeOrders([order("A")], "table");
-    expect(await readFile(file, "utf8")).to.equal(text);
-    expect(out.text).to.equal("");
-    expect(err).to.equal(
-      `1 row written to ${path.join(folder, "o\\u{202e}ut.txt")}.\n`,
+  describe("in a file", () => {
+    let folder: string;
+    const at = (name: string): string => path.join(folder, name);
+    before(async () => {
+      folder = await mkdtemp(path.join(tmpdir(), "hardhat-vault-out-"));
+    });
+    after(async () => {
+      await rm(folder, { recursive: true });
+    });
+
+    for (const [name, options, form] of [
+      ["a.CSV", {}, "csv"],
+      ["a.jsonl", {}, "ndjson"],
+      ["a.txt", { format: "ndjson" }, "ndjson"],
+      ["b.txt", {}, "table"],
+    ] as const) {
+      it(`writeListing writes ${form} to ${name} with ${JSON.stringify(options)}`, async () => {
+        const given = { ...options, out: at(name) };
+        await writeOrders([order("A")], given);
+        const { out } = await writeOrders([order("A")], form);
+        expect(await readFile(at(name), "utf8")).to.equal(out);
+      });
+    }
+
+    it("writeListing writes a table to a file without colours and line breaks of a terminal, and names the file, escaped", async () => {
+      const style = createStyle({ isTTY: true, columns: 40 });
+      const out = new KeptOutput({ isTTY: true, style });
+      const given = { out: at("o\u202eut.txt") };
+      const { err } = await writeOrders([order("A")], given, {}, out);
+      const { out: text } = await writeOrders([order("A")], "table");
+      expect(await readFile(given.out, "utf8")).to.equal(text);
+      expect(out.text).to.equal("");
+      expect(err).to.equal(`Written to ${at("o\\u{202e}ut.txt")}.\n`);
+    });
+
+    const unread: AsyncIterable<string> = {
+      [Symbol.asyncIterator]: () => {
+        throw new Error("nothing may be read");
+      },
+    };
+    const refusalOf = async (file: string): Promise<string> => {
+      const writing = writeToFile(unread, file);
+      return (await expectVaultError(writing, "VAULT_INVALID_ARGUMENT"))
+        .message;
+    };
+
+    for (const [title, name, why] of [
+      ["a folder", "", "it is a folder)"],
+      ["a missing folder", "no/out.csv", "ENOENT: no such file or directory)"],
+    ] as const) {
+      it(`writeToFile refuses ${title} with VAULT_INVALID_ARGUMENT, before it reads`, async () => {
+        expect(await refusalOf(at(name))).to.contain(
+          `--out: ${at(name)} cannot be written (${why}`,
+        );
+      });
+    }
+
+    itOnPosix(
+      "writeToFile refuses a pipe, a link to one and a device, before it reads",
+      async () => {
+        await runCommand("mkfifo", [at("pipe")], { cwd: folder });
+        await symlink("pipe", at("link"));
+        for (const file of [at("pipe"), at("link"), "/dev/null"]) {
+          expect(await refusalOf(file)).to.contain("it is not a regular file)");
+        }
+      },
     );
-    await rm(folder, { recursive: true });
+
+    it("writeToFile names the file, escaped, and not the temporary one", async () => {
+      expect(await refusalOf(at("no\u001bne/out.csv")))
+        .to.include("no\\u{1b}ne/out.csv cannot be written (ENOENT")
+        .and.not.include(".partial");
+    });
   });
 });

@@ -1,0 +1,311 @@
+// The screens of a settlement and of a simulation.
+
+import { capitalize } from "@nomicfoundation/hardhat-utils/string";
+
+import { escapeUntrusted } from "../../src/escape.js";
+import { HOW_TO_REPLACE } from "../../src/plugin/doctor.js";
+import { signingKinds } from "../../src/plugin/settlement-checks.js";
+import { NATIVE_DECIMALS, scale } from "../../src/protocol/amounts.js";
+import {
+  contractRoles,
+  describeTime,
+  groupDigits,
+} from "../../src/protocol/index.js";
+import { NO_ROUND, hasEnded } from "../../src/protocol/round.js";
+import type { Simulated } from "../../src/simulation/simulate.js";
+import { NATIVE } from "../../src/simulation/tokens.js";
+import {
+  changesBetween,
+  readingFields,
+} from "../../src/simulation/watch-list.js";
+import type {
+  ReadingChange,
+  Settlement,
+  SettlementEvent,
+  SettlementPreflight,
+  Simulation,
+} from "../../src/types.js";
+import { pageOf } from "../run-task.js";
+import {
+  labelledValues,
+  notes,
+  present,
+  section,
+  table,
+  title,
+  toned,
+} from "./blocks.js";
+import type { Block, Content, Envelope, LabelledValue } from "./blocks.js";
+import {
+  formatCountdown,
+  formatValue,
+  labelOf,
+  nativeAmount,
+  readingsBlock,
+} from "./values.js";
+import type { FormatContext } from "./values.js";
+
+/** A simulation, with what names its accounts and tokens. */
+export interface Effect {
+  readonly simulation: Simulation;
+  readonly sender: string;
+  readonly contracts: Simulated["contracts"];
+  readonly tokens: SettlementPreflight["tokens"];
+}
+
+const engineNames = {
+  simulateV1: "the node (eth_simulateV1)",
+  fork: "a fork in this process",
+  "in-process": "the in-process network, and undone",
+} as const;
+
+/** How a simulation ended, and its effect. */
+export function simulationBlocks(
+  effect: Effect,
+  context: FormatContext,
+): readonly Block[] {
+  const { simulation, sender, tokens } = effect;
+  const { engine, block, changes, transfers, balances } = simulation;
+  const show = (amount: bigint, token: string): string => {
+    const known =
+      token === NATIVE ? NATIVE_DECIMALS : tokens.get(token)?.decimals;
+    const decimals = known ?? null;
+    return decimals === null || context.raw
+      ? `${groupDigits(String(amount))} raw`
+      : scale(amount, decimals);
+  };
+  return [
+    labelledValues([
+      ...outcomeRows("Simulated", simulation),
+      ["Called by", sender],
+      block !== null && [
+        "In block",
+        `${block.number}, ${describeTime(BigInt(block.timestamp))}`,
+      ],
+      ["Executed by", engineNames[engine]],
+    ]),
+    ...section("Changes", changesTable(changes, context)),
+    ...section(
+      "Transfers",
+      table(
+        ["Amount", "From", "To"],
+        (transfers ?? []).map(({ token, from, to, amount }) => [
+          `${show(amount, token)} ${nameToken(token, effect)}`,
+          nameAccount(from, effect),
+          nameAccount(to, effect),
+        ]),
+      ),
+    ),
+    ...section(
+      "Balances",
+      table(
+        ["Account", "Before", "After"],
+        balances.map(({ account, token, before, after }) => [
+          `${capitalize(nameAccount(account, effect))}, ${nameToken(token, effect)}`,
+          show(before, token),
+          show(after, token),
+        ]),
+      ),
+    ),
+    notes(
+      ...simulation.notes.map((text) => toned("warn", escapeUntrusted(text))),
+    ),
+  ];
+}
+
+function outcomeRows(
+  label: string,
+  { status, reason, guard, gasUsed }: Settlement | Simulation,
+): ReadonlyArray<LabelledValue | false> {
+  const isHarmless = status === "nothing-to-do" || status === "cancelled";
+  const tone = isHarmless ? "warn" : status === "settled" ? "good" : "bad";
+  return [
+    [label, toned(tone, capitalize(status.replaceAll("-", " ")))],
+    reason !== null && ["Reason", escapeUntrusted(reason)],
+    guard !== null && ["Guard", guard],
+    gasUsed !== null && ["Gas used", groupDigits(String(gasUsed))],
+  ];
+}
+
+function changesTable(
+  changes: readonly ReadingChange[],
+  context: FormatContext,
+  values: readonly [string, string] = ["Before", "After"],
+): Block {
+  const rows = changes.map(({ reading, field, before, after }) => {
+    const [group, name] = reading.split(".");
+    const variant = group === "orders" ? `order ${name}` : (name ?? group);
+    const described = readingFields(reading).find((one) => one.name === field);
+    return described === undefined
+      ? // A failed reading has only the code of its error.
+        [
+          capitalize(`${variant} ${field}`),
+          ...[before, after].map((code) => String(code ?? "no error")),
+        ]
+      : [
+          labelOf(described, variant),
+          formatValue(described, before, context),
+          formatValue(described, after, context),
+        ];
+  });
+  return table(["Reading", ...values], rows);
+}
+
+/**
+ * A symbol is a text of the token's contract, which can be that of another one: the address
+ * tells them apart.
+ */
+function nameToken(token: string, { tokens }: Effect): string {
+  const symbol = tokens.get(token)?.symbol ?? "";
+  return token === NATIVE
+    ? "native currency"
+    : `${escapeUntrusted(symbol)} ${token}`.trimStart();
+}
+
+function nameAccount(account: string, { sender, contracts }: Effect): string {
+  // Of several roles of one address, the vault's, which is last, settles.
+  const contract = contracts.findLast(({ address }) => address === account);
+  if (contract !== undefined) {
+    return `${contractRoles[contract.role].label} contract`;
+  }
+  return account === sender ? "sender" : account;
+}
+
+/** A simulation for JSON; balances and transfers get symbol and decimals of their token. */
+export function withTokens(
+  simulation: Simulation,
+  tokens: Effect["tokens"],
+): object {
+  const describe = (moved: { readonly token: string }): object => ({
+    ...moved,
+    ...(tokens.get(moved.token) ?? { symbol: null, decimals: null }),
+  });
+  return {
+    ...simulation,
+    balances: simulation.balances.map(describe),
+    transfers: simulation.transfers?.map(describe) ?? null,
+  };
+}
+
+/** What speaks against this settlement, though its call succeeds. */
+export function doubtsAbout({
+  round,
+  chainTime,
+  outcome,
+  preview,
+}: SettlementPreflight): readonly string[] {
+  const ended = hasEnded(round, chainTime);
+  return outcome === "reverts"
+    ? []
+    : present([
+        preview?.status === "not-settled" &&
+          "WARNING: the simulation does NOT settle the round.",
+        ended === null && `WARNING: ${NO_ROUND}`,
+        ended === false &&
+          `WARNING: this round has NOT ended. It ends ${formatCountdown(round.endTime, chainTime)}.`,
+      ]);
+}
+
+export function preflightBlocks(
+  preflight: SettlementPreflight,
+  network: string,
+  context: FormatContext,
+): readonly Block[] {
+  const { chainId, round, contract, from, signing, balance } = preflight;
+  const { cost, maxCost, outcome, preview, guard, tokens } = preflight;
+  const contracts = [{ ...contract, role: "vault" } as const];
+  return [
+    title("About to settle this round"),
+    readingsBlock("getLatestRoundInfo", [{ value: round }], context),
+    ...(preview === null
+      ? []
+      : simulationBlocks(
+          { simulation: preview, sender: from, contracts, tokens },
+          context,
+        )),
+    labelledValues([
+      preview === null && [
+        "Simulated",
+        `${outcome}, by a call, which shows no effect`,
+      ],
+      ["Network", `${escapeUntrusted(network)} (chain ${chainId})`],
+      ["Vault contract", { text: contract.address, note: contract.source }],
+      guard !== null && ["Guard", guard],
+      ["Signer", { text: from, note: signingKinds[signing] }],
+      ["Balance", nativeAmount(balance)],
+      cost !== null && ["Cost", nativeAmount(cost, maxCost ?? 0n)],
+    ]),
+    notes(...doubtsAbout(preflight).map((doubt) => toned("bad", doubt))),
+  ];
+}
+
+export function describeEvent(
+  event: Exclude<SettlementEvent, { type: "preflight" }>,
+): Content {
+  switch (event.type) {
+    case "resuming":
+      return `Following the interrupted settlement: transaction ${event.hash ?? `with nonce ${event.nonce}`}`;
+    case "sending":
+    case "hash":
+      return `Transaction ${event.hash ?? "sent: the node names its hash"}`;
+    case "replacing":
+      return event.kind === "settlement"
+        ? `Replaced at a higher fee: transaction ${event.hash}`
+        : `Cancellation: transaction ${event.hash}`;
+    case "mined":
+      return `Mined in block ${event.blockNumber}`;
+    case "confirmed":
+      return `Confirmation ${event.confirmations} of ${event.wanted}`;
+    case "trouble":
+      return toned("warn", escapeUntrusted(event.message));
+  }
+}
+
+/** @param resume The command that continues a settlement that is under way. */
+export function settlementBlocks(
+  settlement: Settlement,
+  envelope: Envelope | undefined,
+  context: FormatContext,
+  resume?: string,
+): readonly Block[] {
+  const { status, code, hash, blockNumber, cost } = settlement;
+  const { before, after, differences } = settlement;
+  const changes = changesBetween(
+    new Map([["round", before ?? after]]),
+    new Map([["round", after ?? before]]),
+  );
+  return [
+    title("Settlement", envelope),
+    labelledValues([
+      ...outcomeRows("Outcome", settlement),
+      (hash !== null || status === "reverted") && [
+        "Transaction",
+        hash ?? "none: nothing was sent",
+      ],
+      blockNumber !== null && ["In block", String(blockNumber)],
+      cost !== null && ["Cost", nativeAmount(cost)],
+    ]),
+    notes(
+      resume !== undefined &&
+        `To continue: \`${resume}\`. If it stays, ${HOW_TO_REPLACE}`,
+    ),
+    changesTable(changes, context),
+    notes(
+      differences?.length === 0 &&
+        toned("good", "Readings and token transfers are as previewed."),
+    ),
+    ...section(
+      "Not as previewed",
+      changesTable(
+        (differences ?? []).map(({ previewed, happened, ...place }) => ({
+          ...place,
+          before: previewed,
+          after: happened,
+        })),
+        context,
+        ["Previewed", "Happened"],
+      ),
+    ),
+    notes(code !== null && toned("dim", pageOf(code))),
+  ];
+}
