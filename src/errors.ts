@@ -69,7 +69,7 @@ const errors = {
     },
     VAULT_CONFIG_VARIABLE: {
       text: "{where} could not be resolved: {problem}",
-      fix: "Set the configuration variable in the environment or in a keystore, or correct its value.",
+      fix: "Set the configuration variable in the environment of this process or in a keystore, or correct its value. A scheduler such as cron has an environment of its own.",
     },
     VAULT_LIVE_NETWORK: {
       text: "Network {network} (chain id {chainId}, client {client}) is not a known development node: {action}.",

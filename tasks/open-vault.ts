@@ -16,7 +16,7 @@ import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { projectRedactor, redactorFor } from "../src/plugin/project.js";
 import { quoteForeignText } from "../src/redact.js";
 import { classify } from "../src/rpc/errors.js";
-import { isAbortOf, orAbort } from "../src/rpc/signals.js";
+import { orAbort } from "../src/rpc/signals.js";
 import type { PinnedBlock } from "../src/rpc/blocks.js";
 import { escapeUntrusted } from "../src/escape.js";
 import type { CommonValues } from "./definitions.js";
@@ -161,17 +161,10 @@ function limitWaits(network: string, timeout: number | undefined) {
     });
   };
   const inTime = async <T>(work: Promise<T>): Promise<T> => {
-    if (timeout === undefined) {
-      return await work;
-    }
-    const limit = AbortSignal.timeout(timeout);
-    return await orAbort(work, limit).catch((error: unknown) => {
-      throw isAbortOf([limit], error)
-        ? toError(
-            `neither a person nor a plugin gave its value within ${timeout / 1_000} s.`,
-          )
-        : error;
-    });
+    const seconds = (timeout ?? Infinity) / 1_000;
+    const problem = `neither a person nor a plugin gave its value within ${seconds} s.`;
+    const late = (): VaultError => toError(problem);
+    return await orAbort(async () => await work, [], timeout, late);
   };
   const hooks: Partial<ConfigurationVariableHooks> = {
     fetchValue: async (context, asked, next) => {

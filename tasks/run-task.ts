@@ -10,11 +10,7 @@ import {
   vaultError,
 } from "../src/errors.js";
 import { projectRedactor } from "../src/plugin/project.js";
-import {
-  isMarked,
-  messageOf,
-  toHardhatError,
-} from "../src/rpc/hardhat-errors.js";
+import { ownerOf, messageOf, toHardhatError } from "../src/rpc/errors.js";
 import { toSafeJson } from "../src/escape.js";
 import { toJsonValue } from "../src/json.js";
 import type { Redactor } from "../src/redact.js";
@@ -93,7 +89,7 @@ export function toVaultError(thrown: unknown, redactor: Redactor): VaultError {
     return thrown;
   }
   // Hardhat's helpers, such as those for files, throw errors without a mark.
-  if (thrown instanceof CustomError || isMarked(thrown)) {
+  if (thrown instanceof CustomError || ownerOf(thrown) !== undefined) {
     return toHardhatError(thrown, redactor);
   }
   const problem = redactor.quote(messageOf(thrown));

@@ -9,7 +9,7 @@ import {
 import type { Hex, OperationName } from "../protocol/index.js";
 import { quoteForeignText } from "../redact.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
-import { framesOf, traceTransaction } from "../rpc/transactions.js";
+import { framesOf, CALL_TRACER, trace } from "../rpc/transactions.js";
 import type { CallFrame } from "../rpc/transactions.js";
 import { NoVerdict, describe, requireVault } from "./assertion.js";
 import type { Verdict } from "./assertion.js";
@@ -89,7 +89,12 @@ async function traceCalls(
   hash: Hex,
 ): Promise<readonly CallFrame[]> {
   await requireReceipt(rpc, hash);
-  const trace = await traceTransaction(rpc, hash).catch((error: unknown) => {
+  const traced = await trace(
+    rpc,
+    "debug_traceTransaction",
+    hash,
+    CALL_TRACER,
+  ).catch((error: unknown) => {
     throw hasErrorCode(error, "VAULT_RPC_ERROR")
       ? new NoVerdict(
           `the node cannot trace transaction ${hash} (${quoteForeignText(String(error.details["problem"]))}): use anvil, or the network or node of Hardhat 3; that of Hardhat 2 has no callTracer`,
@@ -97,7 +102,7 @@ async function traceCalls(
       : error;
   });
   // The code of a deployment is no call data.
-  return framesOf(trace).filter(({ type }) => !type.startsWith("CREATE"));
+  return framesOf(traced).filter(({ type }) => !type.startsWith("CREATE"));
 }
 
 /** Example: `calMargins({ maxVolume: 5, APY: 6, endTime: 7 })`. */

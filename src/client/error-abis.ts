@@ -2,8 +2,8 @@ import { ErrorFragment, Fragment } from "ethers";
 import type { InterfaceAbi } from "ethers";
 
 import { invalidArgument } from "../errors.js";
-import type { CallResult } from "../rpc/calls.js";
-import { messageOf } from "../rpc/hardhat-errors.js";
+import type { CallResult } from "../rpc/chain.js";
+import { messageOf } from "../rpc/errors.js";
 import { decodeRevertReason } from "../rpc/revert-reason.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
 import type { RpcClient } from "../rpc/rpc-client.js";

@@ -3,9 +3,9 @@ import pLimit from "p-limit";
 
 import { VaultError } from "../errors.js";
 import type { VaultOrder } from "../protocol/index.js";
-import { getBalance } from "../rpc/accounts.js";
 import { isReorganised } from "../rpc/blocks.js";
-import type { CallResult } from "../rpc/calls.js";
+import { getBalance } from "../rpc/chain.js";
+import type { CallResult } from "../rpc/chain.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
 import { fewRetries } from "../rpc/rpc-client.js";
 import type { LocatedAddress } from "./addresses.js";

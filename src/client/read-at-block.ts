@@ -1,7 +1,6 @@
 import { VaultError, fallbackTo, hasErrorCode, vaultError } from "../errors.js";
 import { asRecord } from "../json.js";
 import type { ContractRole } from "../protocol/index.js";
-import { hasCode } from "../rpc/accounts.js";
 import {
   getBlock,
   getNextBlock,
@@ -10,9 +9,13 @@ import {
   toBlockId,
 } from "../rpc/blocks.js";
 import type { BlockId, BlockInfo, PinnedBlock } from "../rpc/blocks.js";
-import { callContract } from "../rpc/calls.js";
-import type { CallResult } from "../rpc/calls.js";
-import { chainsCountingOtherBlocks, getChainId } from "../rpc/chain.js";
+import {
+  callContract,
+  chainsCountingOtherBlocks,
+  getChainId,
+  hasCode,
+} from "../rpc/chain.js";
+import type { CallResult } from "../rpc/chain.js";
 import { isRefusal } from "../rpc/errors.js";
 import type { RequestOptions, RpcClient } from "../rpc/rpc-client.js";
 import type { LocatedAddress } from "./addresses.js";

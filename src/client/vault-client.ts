@@ -198,7 +198,7 @@ export class VaultClient extends ReadMethods {
     const context = { operation, network: this.networkName };
     return await this.rpc.withinDeadline(
       LOOK_UP,
-      requireAddress(this.locate, role, context),
+      async () => await requireAddress(this.locate, role, context),
     );
   }
 

@@ -19,13 +19,11 @@ import type { VaultHost } from "../host.js";
 import { asRecord } from "../json.js";
 import { byRole, contractRoleNames, contractRoles } from "../protocol/index.js";
 import type { ContractRole, Hex } from "../protocol/index.js";
-import { getAccounts } from "../rpc/accounts.js";
-import { getNextBlock } from "../rpc/blocks.js";
+import { TRANSACTION_GAS_CAP, getNextBlock } from "../rpc/blocks.js";
 import type { BlockId } from "../rpc/blocks.js";
-import { callContract } from "../rpc/calls.js";
-import { TRANSACTION_GAS_CAP, isDevelopmentNode } from "../rpc/chain.js";
+import { callContract, getAccounts, isDevelopmentNode } from "../rpc/chain.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
-import { traceChanges, waitForReceipt } from "../rpc/transactions.js";
+import { trace, waitForReceipt } from "../rpc/transactions.js";
 import type { Receipt } from "../rpc/transactions.js";
 import {
   MockLiquidityPoolArtifact,
@@ -319,7 +317,16 @@ async function writeEffects(
     if ("reverted" in called) {
       throw scriptFailed(rpc, called.reverted.text);
     }
-    const { pre, post } = await traceChanges(rpc, request);
+    const { pre, post } = await trace(
+      rpc,
+      "debug_traceCall",
+      request,
+      "latest",
+      {
+        tracer: "prestateTracer",
+        tracerConfig: { diffMode: true },
+      },
+    );
     const [before, after] = [asRecord(pre), asRecord(post)];
     for (const address of Object.keys({ ...before, ...after })) {
       const { code, storage } = asRecord(after[address]);

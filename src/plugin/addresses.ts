@@ -23,10 +23,9 @@ import {
 import { recordedAddress, recordedCount } from "../files/recorded-values.js";
 import { byRole } from "../protocol/index.js";
 import type { ContractRole, DisplaySettings } from "../protocol/index.js";
-import { hasCode } from "../rpc/accounts.js";
 import { UNKNOWN_GENESIS, getGenesisHash } from "../rpc/blocks.js";
-import { getChainId } from "../rpc/chain.js";
-import { toConfigVariableError } from "../rpc/hardhat-errors.js";
+import { getChainId, hasCode } from "../rpc/chain.js";
+import { toConfigVariableError } from "../rpc/errors.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 import type { VaultInstanceConfig } from "./config.js";
 

@@ -2,7 +2,6 @@ import { ZeroHash, toQuantity } from "ethers";
 
 import { fallbackTo, hasErrorCode, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
-import { TRANSACTION_GAS_CAP } from "./chain.js";
 import { isRefusal } from "./errors.js";
 import type { ResponseParser } from "./response-parser.js";
 import { BLOCK_METHOD, usualRetries } from "./rpc-client.js";
@@ -45,6 +44,9 @@ export interface NextBlock
 
 /** A block as a node describes it, not checked. */
 type FoundBlock = Readonly<Record<string, unknown>>;
+
+/** Gas limit of a transaction by EIP-7825, from the osaka hardfork on. */
+export const TRANSACTION_GAS_CAP = 16_777_216n;
 
 /** Stands for a missing first block; such chains cannot be distinguished. */
 export const UNKNOWN_GENESIS = "unknown";
@@ -133,29 +135,31 @@ export function blockAfter(base: Block): NextBlock {
  */
 export async function getNextBlock(rpc: RpcClient): Promise<NextBlock> {
   const read = rpc.parser(BLOCK_METHOD);
+  const findPending = async () => {
+    const found = await findBlock(rpc, "pending");
+    const { number, stateRoot } = found;
+    return {
+      // Anvil's may be mined by now, but has no state root.
+      number:
+        number === null || stateRoot === ZeroHash
+          ? Infinity
+          : read.number(number),
+      timestamp: read.number(found["timestamp"]),
+      baseFeePerGas: baseFeeOf(found, read),
+    };
+  };
   const [base, pending] = await Promise.all([
     getBlock(rpc),
-    // The pending block is optional.
-    findBlock(rpc, "pending").catch(fallbackTo<FoundBlock>({})),
+    findPending().catch(fallbackTo(undefined)),
   ]);
   const next = blockAfter(base);
-  try {
-    const time = read.number(pending["timestamp"]);
-    // Nodes of some rollups, and Geth if it makes no blocks, return their newest
-    // block instead. Anvil's block may be mined by now, but has no state root.
-    const isPending =
-      pending["number"] === null ||
-      pending["stateRoot"] === ZeroHash ||
-      read.number(pending["number"]) >= next.number;
-    if (isPending) {
-      const timestamp = Math.max(next.timestamp, time);
-      return { ...next, timestamp, baseFeePerGas: baseFeeOf(pending, read) };
-    }
-  } catch (error) {
-    fallbackTo(undefined)(error);
+  // Nodes of some rollups, and Geth if it makes no blocks, return their newest block.
+  if (pending === undefined || pending.number < next.number) {
+    const now = Math.floor(Date.now() / 1_000);
+    return { ...next, timestamp: Math.max(next.timestamp, now) };
   }
-  const now = Math.floor(Date.now() / 1_000);
-  return { ...next, timestamp: Math.max(next.timestamp, now) };
+  const timestamp = Math.max(next.timestamp, pending.timestamp);
+  return { ...next, timestamp, baseFeePerGas: pending.baseFeePerGas };
 }
 
 function baseFeeOf(
@@ -269,8 +273,6 @@ export async function requireSameBranch(
   }
 }
 
-export function isReorganised(
-  error: unknown,
-): error is VaultError & { readonly code: "VAULT_REORGED" } {
+export function isReorganised(error: unknown): error is VaultError {
   return hasErrorCode(error, "VAULT_REORGED");
 }

@@ -1,43 +1,21 @@
-import { isHexString } from "ethers";
+import type { Buffer } from "node:buffer";
 
-import { fallbackTo, invalidArgument, settingOf } from "../errors.js";
+import { isHexString, toQuantity } from "ethers";
+
+import { fallbackTo, hasErrorCode } from "../errors.js";
 import { asRecord } from "../json.js";
+import { TRANSACTION_GAS_CAP, requestAt, toBlockId } from "./blocks.js";
+import type { BlockId } from "./blocks.js";
 import { isRefusal } from "./errors.js";
-import { ResponseParser } from "./response-parser.js";
-import type { RpcClient } from "./rpc-client.js";
+import { decodeRevertReason } from "./revert-reason.js";
+import type { RevertReason } from "./revert-reason.js";
+import type { Reverted, RpcClient } from "./rpc-client.js";
 
 export const CHAIN_METHOD = "eth_chainId";
 
-/** @throws VaultError VAULT_INVALID_ARGUMENT for an id that no number holds */
 export async function getChainId(rpc: RpcClient): Promise<number> {
-  return parseChainId(rpc.network, await rpc.request(CHAIN_METHOD));
+  return rpc.parser(CHAIN_METHOD).number(await rpc.request(CHAIN_METHOD));
 }
-
-/** @throws VaultError as {@link getChainId} does */
-export function parseChainId(network: string, answer: unknown): number {
-  const id = new ResponseParser(network, CHAIN_METHOD).quantity(answer);
-  if (id > Number.MAX_SAFE_INTEGER) {
-    throw invalidArgument(
-      settingOf(network, "url"),
-      `chain ids above 2^53 - 1 are not supported, and this chain's is ${id}`,
-      "Use a network with a lower one.",
-    );
-  }
-  return Number(id);
-}
-
-/** The price that the node suggests, in wei per gas. */
-export async function getGasPrice(rpc: RpcClient): Promise<bigint> {
-  return await rpc.requestQuantity("eth_gasPrice");
-}
-
-/** The tip that the node suggests, in wei per gas. */
-export async function getPriorityFee(rpc: RpcClient): Promise<bigint> {
-  return await rpc.requestQuantity("eth_maxPriorityFeePerGas");
-}
-
-/** Gas limit of a transaction by EIP-7825, from the osaka hardfork on. */
-export const TRANSACTION_GAS_CAP = 16_777_216n;
 
 /**
  * Chains whose contracts see another number than a block's own: Arbitrum's that of the parent
@@ -48,13 +26,13 @@ export const chainsCountingOtherBlocks: ReadonlySet<number> = new Set([
 ]);
 
 /**
- * Methods that only development nodes have, with two hashes of their answer: some gateways
+ * Methods that only development nodes have, with a hash in their answer: some gateways
  * answer any unknown method with an object. The client's name and the chain id prove
  * nothing, because a live node may have the same.
  */
-const METHODS = [
-  ["hardhat_metadata", "instanceId", "latestBlockHash", "clientVersion"],
-  ["anvil_nodeInfo", "currentBlockHash", "currentBlockHash", "hardFork"],
+const DEVELOPMENT_METHODS = [
+  ["hardhat_metadata", "instanceId"],
+  ["anvil_nodeInfo", "currentBlockHash"],
 ] as const;
 
 /**
@@ -73,21 +51,126 @@ export async function isDevelopmentNode(rpc: RpcClient): Promise<boolean> {
  */
 export async function isDevelopmentNodeNow(rpc: RpcClient): Promise<boolean> {
   let isDevelopment = false;
-  for (const [method, oneHash, otherHash, text] of METHODS) {
+  for (const [method, hash] of DEVELOPMENT_METHODS) {
     const answer = await rpc
       .request(method)
       // Public endpoints refuse unknown methods in many ways.
       .catch(fallbackTo(undefined, isRefusal));
-    const fields = asRecord(answer);
-    if (
-      isHexString(fields[oneHash], 32) &&
-      isHexString(fields[otherHash], 32) &&
-      typeof fields[text] === "string"
-    ) {
-      isDevelopment = true;
-      break;
-    }
+    isDevelopment ||= isHexString(asRecord(answer)[hash], 32);
   }
   rpc.node.isDevelopment = isDevelopment;
   return isDevelopment;
+}
+
+/** The node's own accounts, not checked. */
+export async function getAccounts(rpc: RpcClient): Promise<readonly unknown[]> {
+  const method = "eth_accounts";
+  return rpc.parser(method).list(await rpc.request(method));
+}
+
+/** At the block `pending`, waiting transactions count, too. */
+export async function getNonce(
+  rpc: RpcClient,
+  address: string,
+  block: BlockId,
+): Promise<number> {
+  const method = "eth_getTransactionCount";
+  const nonce = await rpc.request(method, [address, toBlockId(block)]);
+  return rpc.parser(method).number(nonce);
+}
+
+/** In wei. */
+export async function getBalance(
+  rpc: RpcClient,
+  address: string,
+  block: BlockId = "latest",
+): Promise<bigint> {
+  return await requestAt(
+    rpc,
+    block,
+    async (at) => await rpc.requestQuantity("eth_getBalance", [address, at]),
+  );
+}
+
+/** Runtime code at an address, 0x hex. */
+export async function getCode(
+  rpc: RpcClient,
+  address: string,
+  block: BlockId,
+): Promise<string> {
+  const method = "eth_getCode";
+  return await requestAt(rpc, block, async (at) => {
+    const code = await rpc.request(method, [address, at]);
+    return `0x${rpc.parser(method).bytes(code).toString("hex")}`;
+  });
+}
+
+export async function hasCode(
+  rpc: RpcClient,
+  address: string,
+  block: BlockId = "latest",
+): Promise<boolean> {
+  return (await getCode(rpc, address, block)) !== "0x";
+}
+
+export interface CallRequest {
+  readonly from: string;
+  readonly to: string;
+  readonly data: string;
+}
+
+export type CallResult = { readonly data: Buffer } | Reverted;
+
+/**
+ * Makes an `eth_call`.
+ *
+ * @returns The data, or the reason of a revert, which is no error here.
+ */
+export async function callContract(
+  rpc: RpcClient,
+  request: CallRequest | Readonly<Record<string, string>>,
+  block: BlockId,
+  ...overrides: readonly object[]
+): Promise<CallResult> {
+  const method = "eth_call";
+  const answer = await requestAt(
+    rpc,
+    block,
+    async (at) =>
+      await rpc.requestOrRevert(method, [request, at, ...overrides]),
+  );
+  return "reverted" in answer
+    ? answer
+    : { data: rpc.parser(method).bytes(answer.result) };
+}
+
+/**
+ * Makes an `eth_call` with so much gas.
+ *
+ * @param gas Lowered to the EIP-7825 limit if the node refuses more.
+ * @returns The reason of the revert, else undefined.
+ */
+export async function tryCall(
+  rpc: RpcClient,
+  request: CallRequest,
+  block: BlockId,
+  gas: bigint,
+): Promise<RevertReason | undefined> {
+  const callWith = async (most: bigint): Promise<CallResult> =>
+    await callContract(rpc, { ...request, gas: toQuantity(most) }, block);
+  const answer = await callWith(gas).catch(async (error: unknown) => {
+    if (gas <= TRANSACTION_GAS_CAP || !hasErrorCode(error, "VAULT_RPC_ERROR")) {
+      throw error;
+    }
+    return await callWith(TRANSACTION_GAS_CAP);
+  });
+  if ("reverted" in answer) {
+    return answer.reverted;
+  }
+  // Some networks and proxies return a revert as a result. What is tried returns nothing, and
+  // no values have the length of a selector and whole words.
+  const { data } = answer;
+  return data.length % 32 === 4
+    ? decodeRevertReason(`0x${data.toString("hex")}`, [], rpc.hide)
+    : undefined;
 }

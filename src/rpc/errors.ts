@@ -9,15 +9,6 @@ import type { VaultErrorCode } from "../errors.js";
 import { MAX_FOREIGN_TEXT } from "../escape.js";
 import { asRecord } from "../json.js";
 import { Redactor, quoteForeignText } from "../redact.js";
-import {
-  hardhatCodeOf,
-  isMarked,
-  messageOf,
-  toConfigVariableError,
-  toHardhatError,
-  variableCodes,
-} from "./hardhat-errors.js";
-import type { Link } from "./hardhat-errors.js";
 import { findRevert } from "./revert-reason.js";
 import type { RevertReason } from "./revert-reason.js";
 
@@ -83,29 +74,14 @@ export function isRefusal(error: unknown): error is VaultError {
 const timeoutSign =
   /^(?:HHE704|TimeoutError|ETIMEDOUT|TIMEOUT|UND_ERR_(?:HEADERS|BODY|CONNECT)_TIMEOUT) /u;
 const unreadableSign = /^(?:HHE702|SyntaxError) /u;
+const connectionSign =
+  /^(?:HHE703|UND_ERR_\w+|ECONN\w+|EPIPE|EPROTO|ERR_SSL_\w+|\w*CERT\w*|UNABLE_TO_\w+|ENOTFOUND|EAI_AGAIN|E(?:HOST|NET)UNREACH) /u;
 const passingSign = /^(?:ECONNRESET|EAI_AGAIN|EPIPE|UND_ERR_SOCKET) /u;
 
-/** Failures of a connection, with what to do, and clearer words; the first match counts. */
-const connectionSigns: ReadonlyArray<
-  readonly [sign: RegExp, remedy?: string, words?: string]
-> = [
-  [
-    /^(?:\w*CERT\w*|UNABLE_TO_\w+) /u,
-    "Correct the host in its URL. If the node is yours, set NODE_EXTRA_CA_CERTS to the file with the certificate of its authority.",
-  ],
-  [
-    /^(?:ERR_SSL_\w+|EPROTO) /u,
-    "Write http:// in place of https://, or the port for https.",
-    "the node does not speak TLS",
-  ],
-  [
-    /^UND_ERR_ABORTED Proxy/u,
-    "Check the environment variables http_proxy, https_proxy and no_proxy.",
-  ],
-  [
-    /^(?:HHE703|UND_ERR_\w+|ECONN\w+|EPIPE|ENOTFOUND|EAI_AGAIN|E(?:HOST|NET)UNREACH) /u,
-  ],
-];
+/** Hardhat's errors of a connection: an answer that is no JSON-RPC, no way, no answer. */
+const connectionCodes = /^HHE70[234]$/u;
+/** Hardhat's errors of a configuration variable: not found, not a URL, not an integer, not hex. */
+const variableCodes = /^HHE(?:7|28|29|30)$/u;
 
 /** A rule matches the JSON-RPC code, the HTTP status, or words. */
 interface Rule {
@@ -169,10 +145,8 @@ const rules: readonly Rule[] = [
   },
 ];
 
-/** Shortest wait before a node that limits the rate gets another request. */
-const SHORTEST_WAIT_MS = 200;
 /** Hardhat has repeated the request seven times by then, without a wait if Retry-After is 0. */
-const SHORTEST_WAIT_AFTER_429_MS = 1_000;
+const SHORTEST_WAIT_MS = 1_000;
 
 const ANY_SOURCE: Source = { network: "", redactor: new Redactor() };
 
@@ -203,10 +177,11 @@ export function classify(
   );
   const cause = ofNode ?? thrown;
   const { code } = asRecord(cause);
+  const remedy = `Check that the node runs, and http or https, host, port and key in ${settingOf(network, "url")}; behind a proxy, http_proxy, https_proxy and no_proxy, too.`;
   const failure = (
     kind: FailureKind,
     errorCode: VaultErrorCode,
-    texts: Readonly<Record<string, string>> = {},
+    problem?: string,
   ): Failure => {
     const details = {
       network,
@@ -214,47 +189,46 @@ export function classify(
       kind,
       ...(typeof code === "number" && { rpcCode: code }),
       ...(httpStatus !== undefined && { httpStatus }),
-      ...texts,
+      ...(problem !== undefined && { problem }),
+      ...(errorCode === "VAULT_NETWORK_UNREACHABLE" && { remedy }),
     };
     // A proxy's page, which cannot be read, may contain the key.
     const shown = kind === "unreadable" ? undefined : cause;
     return { kind, error: new VaultError(errorCode, details, shown) };
   };
-  const findSign = (sign: RegExp): Link | undefined =>
-    httpStatus === undefined
-      ? errors.findLast((link) => sign.test(signOf(link)))
-      : undefined;
-  if (findSign(timeoutSign) !== undefined) {
-    // It has used up the request's time.
-    return failure("timeout", "VAULT_RPC_TIMEOUT");
-  }
-  const usualRemedy = `Check that the node runs, and host, port and key in ${settingOf(network, "url")}.`;
-  for (const [sign, remedy = usualRemedy, words] of connectionSigns) {
-    const link = findSign(sign);
-    if (link !== undefined) {
-      const problem = words ?? redactor.quote(messageOf(link));
-      const texts = { problem, remedy };
-      const retry = passingSign.test(signOf(link)) ? "transient" : undefined;
+  if (httpStatus === undefined) {
+    const findSign = (sign: RegExp): Link | undefined =>
+      errors.findLast((link) => sign.test(signOf(link)));
+    if (findSign(timeoutSign) !== undefined) {
+      // It has used up the request's time.
+      return failure("timeout", "VAULT_RPC_TIMEOUT");
+    }
+    const broken = findSign(connectionSign);
+    if (broken !== undefined) {
+      const problem = /^(?:EPROTO|ERR_SSL_\w+) /u.test(signOf(broken))
+        ? "the node does not speak TLS"
+        : redactor.quote(messageOf(broken));
+      const retry = passingSign.test(signOf(broken)) ? "transient" : undefined;
       return {
-        ...failure("unreachable", "VAULT_NETWORK_UNREACHABLE", texts),
+        ...failure("unreachable", "VAULT_NETWORK_UNREACHABLE", problem),
         retry,
       };
     }
-  }
-  if (ofNode === undefined && findSign(unreadableSign) !== undefined) {
-    const text = redactor.quote(refusedText(asRecord(thrown)));
-    const problem = /^[[{]/u.test(text)
-      ? `the answer was ${text}`
-      : "the answer is not JSON; the URL may lead or redirect to a web page, or the answer is compressed";
-    return {
-      ...failure("unreadable", "VAULT_RPC_INVALID_RESPONSE", { problem }),
-      retry: "transient",
-    };
+    if (ofNode === undefined && findSign(unreadableSign) !== undefined) {
+      const text = redactor.quote(refusedText(asRecord(thrown)));
+      const problem = /^[[{]/u.test(text)
+        ? `the answer was ${text}`
+        : "the answer is not JSON; the URL may lead or redirect to a web page, or the answer is compressed";
+      return {
+        ...failure("unreadable", "VAULT_RPC_INVALID_RESPONSE", problem),
+        retry: "transient",
+      };
+    }
   }
   const revert = findRevert(linksOf(cause), (text) => redactor.hide(text));
   if (revert !== undefined) {
     const problem = quoteForeignText(revert.text);
-    return { ...failure("reverted", "VAULT_RPC_ERROR", { problem }), revert };
+    return { ...failure("reverted", "VAULT_RPC_ERROR", problem), revert };
   }
   const isAnswer = ofNode !== undefined || httpStatus !== undefined;
   // Hardhat gives each error of a node a code.
@@ -269,27 +243,27 @@ export function classify(
       rule.status?.test(String(httpStatus)) === true ||
       rule.words.test(begin),
   ) ?? { kind: "refused" };
-  const shortest =
-    httpStatus === 429 ? SHORTEST_WAIT_AFTER_429_MS : SHORTEST_WAIT_MS;
+  const seconds = errors
+    .map(({ headers }) => asRecord(headers)["retry-after"])
+    .find((value) => typeof value === "string" && /^\d{1,6}$/u.test(value));
   const retryAfterMs = Math.max(
-    retryAfterOf(errors),
-    retry === "rateLimited" ? shortest : 0,
+    Number(seconds ?? 0) * 1_000,
+    retry === "rateLimited" ? SHORTEST_WAIT_MS : 0,
   );
-  const said = redactor.quote(words);
+  const problem = [
+    httpStatus === undefined
+      ? ""
+      : `the node answered HTTP status ${httpStatus}`,
+    isAnswer && ofNode === undefined ? "" : redactor.quote(words),
+  ];
+  // A gateway that is busy may have forwarded the request.
   const isRefusedByNode =
     httpStatus === undefined || (ofNode !== undefined && kind !== "busy");
-  // Else of a gateway, which may have forwarded the request.
-  const failed = isRefusedByNode
-    ? failure(kind, "VAULT_RPC_ERROR", {
-        problem:
-          httpStatus === undefined
-            ? said
-            : `${said} (HTTP status ${httpStatus})`,
-      })
-    : failure(kind, "VAULT_NETWORK_UNREACHABLE", {
-        problem: `the node answered HTTP status ${httpStatus}${ofNode === undefined ? "" : ` (${said})`}`,
-        remedy: usualRemedy,
-      });
+  const failed = failure(
+    kind,
+    isRefusedByNode ? "VAULT_RPC_ERROR" : "VAULT_NETWORK_UNREACHABLE",
+    problem.filter((part) => part !== "").join(": "),
+  );
   return { ...failed, retry, retryAfterMs };
 }
 
@@ -307,13 +281,11 @@ function findLocal(
       ? { kind: "unreadable", retry: "transient", error: ours }
       : { kind, error: ours };
   }
-  if (isMarked(thrown)) {
-    return { kind, error: toHardhatError(thrown, redactor) };
-  }
-  const ofHardhat = errors.find((link) => hardhatCodeOf(link) !== undefined);
-  const code = hardhatCodeOf(ofHardhat ?? {}) ?? "";
+  const ofHardhat =
+    errors.find((link) => hardhatCodeOf(link) !== undefined) ?? {};
+  const code = hardhatCodeOf(ofHardhat) ?? "";
   if (code === "HHE708") {
-    const named = asRecord(ofHardhat?.["messageArguments"]);
+    const named = asRecord(ofHardhat["messageArguments"]);
     const expected = String(named["configChainId"]);
     const actual = String(named["connectionChainId"]);
     const details = { network, expected, actual };
@@ -323,13 +295,20 @@ function findLocal(
     const where = `A setting of networks.${network}`;
     return { kind, error: toConfigVariableError(ofHardhat, where) };
   }
-  return undefined;
+  // Those of a connection are told by what they wrap.
+  return ownerOf(thrown) === undefined || connectionCodes.test(code)
+    ? undefined
+    : { kind, error: toHardhatError(thrown, redactor) };
 }
+
+/** An error, or an object that one wraps; nothing of it is checked. */
+type Link = Readonly<Record<string, unknown>>;
 
 /** A thrown value and all that it wraps, outermost first: errors, and JSON of the node. */
 function linksOf(thrown: unknown): readonly Link[] {
   const found = new Set<Link>();
   const queue = [thrown];
+  // It visits what it adds, too.
   for (const next of queue) {
     const link = asRecord(next);
     if (link === next && !found.has(link)) {
@@ -379,14 +358,6 @@ function statusOf(errors: readonly Link[]): number | undefined {
   );
 }
 
-/** The Retry-After header in milliseconds, if it is in seconds; else 0. */
-function retryAfterOf(errors: readonly Link[]): number {
-  const seconds = errors
-    .map(({ headers }) => asRecord(headers)["retry-after"])
-    .find((value) => typeof value === "string" && /^\d{1,6}$/u.test(value));
-  return Number(seconds ?? 0) * 1_000;
-}
-
 /** The text of an answer that Hardhat refuses as invalid JSON-RPC; else empty. */
 function refusedText(link: Link): string {
   return hardhatCodeOf(link) === "HHE702"
@@ -416,4 +387,49 @@ function parse(body: unknown): unknown {
   } catch {
     return undefined;
   }
+}
+
+/**
+ * The error of a configuration variable without a usable value. Hardhat's text names
+ * the variable, not its value.
+ */
+export function toConfigVariableError(
+  error: unknown,
+  where: string,
+): VaultError {
+  const problem = quoteForeignText(messageOf(error));
+  return vaultError("VAULT_CONFIG_VARIABLE", { where, problem }, error);
+}
+
+export function toHardhatError(error: unknown, redactor: Redactor): VaultError {
+  const source = ownerOf(error) ?? "Hardhat or one of its plugins";
+  const problem = redactor.quote(messageOf(error));
+  return vaultError("VAULT_HARDHAT_ERROR", { source, problem }, error);
+}
+
+/** The code of an error of Hardhat's own. */
+function hardhatCodeOf(link: Link): string | undefined {
+  return ownerOf(link) === "Hardhat" ? String(link["errorCode"]) : undefined;
+}
+
+/**
+ * Hardhat or the plugin that marked an error as its own. A provider may copy a node's JSON
+ * into its error, but never such a mark.
+ */
+export function ownerOf(error: unknown): string | undefined {
+  const link = asRecord(error);
+  const hasMark = (name: string): boolean =>
+    Object.getOwnPropertyDescriptor(link, name)?.enumerable === false;
+  if (hasMark("_isHardhatError")) {
+    return "Hardhat";
+  }
+  return hasMark("_isHardhatPluginError")
+    ? `The plugin ${String(link["pluginId"])}`
+    : undefined;
+}
+
+export function messageOf(error: unknown): string {
+  const { message } = asRecord(error);
+  const text = typeof message === "string" ? message : error;
+  return typeof text === "string" && text !== "" ? text : "it gave no reason";
 }

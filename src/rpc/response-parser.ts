@@ -66,7 +66,7 @@ export class ResponseParser {
     return value;
   }
 
-  public record(value: unknown): Record<string, unknown> {
+  public record(value: unknown): Readonly<Record<string, unknown>> {
     if (typeof value !== "object" || value === null || Array.isArray(value)) {
       throw this.invalid("an object was expected");
     }
@@ -75,10 +75,7 @@ export class ResponseParser {
 
   public invalid(problem: string): VaultError {
     const { network, method } = this;
-    return vaultError("VAULT_RPC_INVALID_RESPONSE", {
-      network,
-      method,
-      problem,
-    });
+    const details = { network, method, problem };
+    return vaultError("VAULT_RPC_INVALID_RESPONSE", details);
   }
 }

@@ -11,7 +11,6 @@ import { IMockErrors__factory } from "../bindings/factories/IMockErrors__factory
 import { MAX_FOREIGN_TEXT } from "../escape.js";
 import { RoundGuardArtifact } from "../guard/artifact.js";
 import { toJsonValue } from "../json.js";
-import type { Link } from "./hardhat-errors.js";
 
 export interface RevertReason {
   readonly kind:
@@ -143,15 +142,13 @@ export function invalidOpcode(message: string): RevertReason | undefined {
 /** JSON-RPC error code of a revert with data in geth and anvil. */
 const EXECUTION_REVERTED = 3;
 
-const revertWords = /\brevert|VM Exception|VM execution error/iu;
-
 /**
  * Finds a revert in an error and what it wraps.
  *
  * @param hide Hides secrets in the contract's own words.
  */
 export function findRevert(
-  links: readonly Link[],
+  links: ReadonlyArray<Readonly<Record<string, unknown>>>,
   hide: (text: string) => string,
 ): RevertReason | undefined {
   const data =
@@ -159,35 +156,38 @@ export function findRevert(
       .flatMap((link) => [link["data"], link["result"]])
       .map(toHexData)
       .find((hex) => hex !== undefined) ?? "0x";
-  const texts = links.map(({ message }) =>
-    typeof message === "string" ? message.slice(0, MAX_FOREIGN_TEXT) : "",
-  );
+  const messages = links.map(({ message }) => beginOf(message));
+  const words = [...messages, ...links.map((link) => beginOf(link["data"]))];
+  const isIn = (pattern: RegExp): boolean =>
+    words.some((text) => pattern.test(text));
   if (data === "0x") {
     // It ends the call of a contract with any code that the node gives the error.
-    const found = texts.map(invalidOpcode).find((one) => one !== undefined);
-    if (found !== undefined) {
-      return found;
+    const invalid = words.map(invalidOpcode).find((one) => one !== undefined);
+    if (invalid !== undefined) {
+      return invalid;
     }
     // The codes and words of a revert also stand for a node's low gas limit.
-    const words = [...texts, ...links.map((link) => link["data"])]
-      .filter((one) => typeof one === "string")
-      .join("\n");
-    if (/out ?of ?gas/iu.test(words) && !/\brevert/iu.test(words)) {
+    if (isIn(/out ?of ?gas/iu) && !isIn(/\brevert/iu)) {
       return undefined;
     }
   }
-  const isRevert = links.some(
-    ({ code }, index) =>
-      code === EXECUTION_REVERTED || revertWords.test(texts[index] ?? ""),
-  );
-  if (!isRevert) {
+  if (
+    !links.some(({ code }) => code === EXECUTION_REVERTED) &&
+    !isIn(/\brevert|VM Exception|VM execution error/iu)
+  ) {
     return undefined;
   }
   const text =
-    data === "0x" ? texts.map(reasonIn).find((one) => one !== "") : undefined;
+    data === "0x"
+      ? messages.map(reasonIn).find((one) => one !== "")
+      : undefined;
   return text === undefined
     ? decodeRevertReason(data, [], hide)
     : { kind: "string", text: hide(text), data };
+}
+
+function beginOf(text: unknown): string {
+  return typeof text === "string" ? text.slice(0, MAX_FOREIGN_TEXT) : "";
 }
 
 /** Some nodes write "Reverted 0x…". */
@@ -197,14 +197,11 @@ function toHexData(value: unknown): string | undefined {
   return isHexString(hex, true) ? hex : undefined;
 }
 
-/**
- * The reason of a revert in a message, in the forms of geth, besu, Hardhat and others; empty
- * if there is none.
- */
+/** The reason of a revert in a message, in the forms of geth, besu and lotus; else empty. */
 function reasonIn(message: string): string {
-  const [, quoted, listed, rest = ""] =
-    /reason string '(.*)'|revert reason: \[(?:Error\((.*?)\)|[^\]]*)\]|\brevert(?:ed)?\b(?! opcode| with(?:out)? )[\s:,]*(.*)$/isu.exec(
+  const [, listed, rest = ""] =
+    /revert reason: \[Error\((.*?)\)|\brevert(?:ed)?\b[\s:,]*(.*)$/isu.exec(
       message,
     ) ?? [];
-  return (quoted ?? listed ?? rest.replace(/^\((.*)\)$/su, "$1")).trim();
+  return (listed ?? rest.replace(/^\((.*)\)$/su, "$1")).trim();
 }

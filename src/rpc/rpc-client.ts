@@ -9,7 +9,7 @@ import { classify, isEmptyAnswer } from "./errors.js";
 import type { Failure, RetryReason } from "./errors.js";
 import { ResponseParser } from "./response-parser.js";
 import type { RevertReason } from "./revert-reason.js";
-import { firstAborted, isAbortOf, orAbort, pause } from "./signals.js";
+import { orAbort, pause } from "./signals.js";
 
 /** The part of an EIP-1193 provider that this package needs. */
 export interface Eip1193Provider {
@@ -68,7 +68,7 @@ export interface RequestOptions {
 /** Deadline of a read that is given none. */
 export const DEFAULT_TIMEOUT_MS = 300_000;
 
-// Failures in passing with which a request ends.
+// Attempts at a request that fails in passing.
 export const usualRetries = 6;
 /** For a large request, or one with a fallback: its size may be the reason. */
 export const fewRetries = 3;
@@ -129,7 +129,8 @@ export class KnownNode {
   public failing: VaultError | undefined;
   /** Turns of the requests, of which fewer are sent at a time if the node limits the rate. */
   public readonly turns = pLimit(MAX_CONCURRENCY);
-  #answeredInARow = 0;
+  /** How many, with a fraction. */
+  #pace = MAX_CONCURRENCY;
   #slowedAt = -Infinity;
   #newestBlock = -1;
 
@@ -144,17 +145,14 @@ export class KnownNode {
 
   /** As TCP does: half as many turns after a refusal, one more after four times as many answers. */
   public adaptTurns(isRateLimited: boolean): void {
-    const { concurrency } = this.turns;
-    this.#answeredInARow = isRateLimited ? 0 : this.#answeredInARow + 1;
-    if (!isRateLimited && this.#answeredInARow >= 4 * concurrency) {
-      this.#answeredInARow = 0;
-      this.turns.concurrency = Math.min(concurrency + 1, MAX_CONCURRENCY);
-    }
     const now = performance.now();
-    if (isRateLimited && now - this.#slowedAt > SLOWED_AGAIN_MS) {
+    if (!isRateLimited) {
+      this.#pace = Math.min(MAX_CONCURRENCY, this.#pace + 0.25 / this.#pace);
+    } else if (now - this.#slowedAt > SLOWED_AGAIN_MS) {
       this.#slowedAt = now;
-      this.turns.concurrency = Math.max(1, concurrency >> 1);
+      this.#pace = Math.max(1, this.#pace / 2);
     }
+    this.turns.concurrency = Math.floor(this.#pace);
   }
 
   /** Notes a block that some node behind the URL has. Other nodes may be behind. */
@@ -177,15 +175,20 @@ export class KnownNode {
 
 /** What the requests of a client have in common. */
 interface Limits {
-  readonly deadlines: readonly AbortSignal[];
-  /** Those, and the signals of the caller, who gets their reason. */
-  readonly ends: readonly AbortSignal[];
+  /** A time of `performance.now()`. */
+  readonly deadline: number;
+  /** Signals of the caller, who gets their reason. */
+  readonly signals: readonly AbortSignal[];
   readonly onRetry?: (event: RetryEvent) => void;
-  /** Failures in passing with which a request ends. */
+  /** Attempts at a request that fails in passing. */
   readonly retries: number;
 }
 
-const noLimits: Limits = { deadlines: [], ends: [], retries: usualRetries };
+const noLimits: Limits = {
+  deadline: Infinity,
+  signals: [],
+  retries: usualRetries,
+};
 
 /** Sends every request to a node, and retries by the class of the failure. */
 export class RpcClient {
@@ -193,7 +196,7 @@ export class RpcClient {
     private readonly provider: Eip1193Provider,
     public readonly network: string,
     public readonly node = new KnownNode(),
-    private readonly limits = noLimits,
+    public readonly limits = noLimits,
   ) {}
 
   /**
@@ -204,16 +207,14 @@ export class RpcClient {
    */
   public withOptions(
     { timeout, signal, onRetry }: RequestOptions,
-    standardTimeout?: number,
+    standardTimeout = Infinity,
   ): RpcClient {
-    const { deadlines, ends, onRetry: outer } = this.limits;
+    const { deadline, signals, onRetry: outer } = this.limits;
     const time =
-      timeout ?? (deadlines.length > 0 ? undefined : standardTimeout);
-    const added =
-      time === undefined ? [] : [AbortSignal.timeout(Math.ceil(time))];
+      timeout ?? (deadline === Infinity ? standardTimeout : Infinity);
     return this.#with({
-      deadlines: [...deadlines, ...added],
-      ends: [...ends, ...added, ...(signal === undefined ? [] : [signal])],
+      deadline: Math.min(deadline, performance.now() + time),
+      signals: signal === undefined ? signals : [...signals, signal],
       onRetry: (event) => {
         outer?.(event);
         onRetry?.(event);
@@ -221,7 +222,7 @@ export class RpcClient {
     });
   }
 
-  /** Creates a client whose requests end with so many failures in passing. */
+  /** Creates a client that makes so many attempts at a request that fails in passing. */
   public withRetries(retries: number): RpcClient {
     return this.#with({ retries });
   }
@@ -230,11 +231,6 @@ export class RpcClient {
     const { provider, network, node } = this;
     const all = { ...this.limits, ...limits };
     return new RpcClient(provider, network, node, all);
-  }
-
-  /** What ends its requests, for a caller with its own loop. */
-  public get ends(): readonly AbortSignal[] {
-    return this.limits.ends;
   }
 
   /** Hides the secrets of the connection in texts from outside. */
@@ -269,7 +265,7 @@ export class RpcClient {
 
   /**
    * Sends a request that may execute a contract. Retries a failed one if its class,
-   * the number of its failures and the deadline allow that.
+   * the number of attempts and the deadline allow that.
    *
    * @returns The result, or the reason of a revert.
    * @throws The reason of an aborted signal, else a VaultError.
@@ -298,54 +294,54 @@ export class RpcClient {
     method: string,
     params: readonly unknown[],
   ): Promise<Answered | Failure> {
+    const send = async (): Promise<Answered | Failure> =>
+      await this.#send(method, params);
     if (!safeToResend.test(method)) {
-      return await this.#send(method, params);
+      return await send();
     }
     const { node, limits } = this;
     const begunAt = performance.now();
-    const { retries: transient } = limits;
-    const rateLimited = transient === noRetries ? noRetries : MOST_RATE_LIMITED;
-    // Counted apart: a node that limited the rate for long may still fail in passing.
-    const failures = { rateLimited: 0, transient: 0 };
-    const most = { rateLimited, transient };
-    let attempts = 0;
     let failed: VaultError | undefined;
-    const retold = (error: VaultError): VaultError =>
-      afterAttempts(error, attempts, performance.now() - begunAt);
+    const inTime = async <T>(work: () => Promise<T>): Promise<T> =>
+      await this.withinDeadline(method, work, () => failed);
     /** @returns Undefined if the request is to be repeated. */
     const attempt = async (
-      over: Promise<never>,
+      count: number,
     ): Promise<Answered | Failure | undefined> => {
       // One that waited for its turn for too long is not sent.
-      firstAborted(limits.ends)?.throwIfAborted();
-      attempts += 1;
-      const outcome = await Promise.race([this.#send(method, params), over]);
-      const failure = "error" in outcome ? outcome : undefined;
-      const reason = failure?.retry;
+      const outcome = await inTime(send);
+      const reason = "error" in outcome ? outcome.retry : undefined;
       node.adaptTurns(reason === "rateLimited");
       node.failing = undefined;
-      if (failure === undefined || failure.revert !== undefined) {
+      if (!("error" in outcome)) {
         return outcome;
       }
-      const { error, retryAfterMs } = failure;
-      if (reason === undefined || (failures[reason] += 1) >= most[reason]) {
-        return { ...failure, error: retold(error) };
+      const error = afterAttempts(outcome.error, count, begunAt);
+      const most =
+        reason === "rateLimited" && limits.retries > noRetries
+          ? MOST_RATE_LIMITED
+          : limits.retries;
+      if (reason === undefined || count >= most) {
+        return { ...outcome, error };
       }
       failed = error;
-      node.failing = retold(error);
-      const { shortMessage: problem } = error;
+      node.failing = error;
+      const { shortMessage: problem } = outcome.error;
       // It keeps its turn: others wait before they are sent.
       await this.waitBefore(
-        { method, reason, problem, attempt: attempts },
-        waitAfter(attempts, retryAfterMs),
+        { method, reason, problem, attempt: count },
+        waitAfter(count, outcome.retryAfterMs),
       );
       return undefined;
     };
-    const repeat = async (over: Promise<never>): Promise<Answered | Failure> =>
-      (await node.turns(attempt, over)) ?? (await repeat(over));
-    return await this.#untilEnd(method, repeat, () =>
-      failed === undefined ? undefined : retold(failed),
-    );
+    return await inTime(async () => {
+      for (let count = 1; ; count += 1) {
+        const outcome = await node.turns(attempt, count);
+        if (outcome !== undefined) {
+          return outcome;
+        }
+      }
+    });
   }
 
   async #send(
@@ -376,42 +372,37 @@ export class RpcClient {
     return { result };
   }
 
-  /** Reports to the listeners that a request is repeated, and waits, until a signal at most. */
+  /** Reports to the listeners that a request is repeated, and waits, until the end at most. */
   public async waitBefore(
     event: RetryEvent,
     milliseconds: number,
   ): Promise<void> {
-    this.limits.onRetry?.(event);
-    await pause(milliseconds, ...this.limits.ends);
+    const { onRetry, deadline, signals } = this.limits;
+    onRetry?.(event);
+    const left = deadline - performance.now();
+    await pause(Math.min(milliseconds, left), ...signals);
   }
 
   /**
    * Waits until the deadline for work that does not use this client.
    *
    * @param method Name of the work in error texts.
+   * @param failed An earlier failure of the work explains more than a timeout.
    */
-  public async withinDeadline<T>(method: string, work: Promise<T>): Promise<T> {
-    return await this.#untilEnd(method, async () => await work);
-  }
-
-  /** @param failed An earlier failure of the work explains more than a timeout. */
-  async #untilEnd<T>(
+  public async withinDeadline<T>(
     method: string,
-    work: (over: Promise<never>) => Promise<T>,
+    work: () => Promise<T>,
     failed = (): VaultError | undefined => undefined,
   ): Promise<T> {
-    const { network, node, limits } = this;
-    try {
-      return await orAbort(work, ...limits.ends);
-    } catch (error) {
-      if (!isAbortOf(limits.deadlines, error)) {
-        throw error;
-      }
+    const { network, node } = this;
+    const { deadline, signals } = this.limits;
+    const left = deadline - performance.now();
+    return await orAbort(work, signals, left, () => {
       const details = { network, method };
-      throw (
+      return (
         failed() ?? node.failing ?? vaultError("VAULT_RPC_TIMEOUT", details)
       );
-    }
+    });
   }
 }
 
@@ -428,17 +419,14 @@ function waitAfter(attempt: number, retryAfterMs = 0): number {
 function afterAttempts(
   error: VaultError,
   attempts: number,
-  milliseconds: number,
+  begunAt: number,
 ): VaultError {
-  if (attempts <= 1) {
+  const { code, details, cause } = error;
+  const { problem } = details;
+  if (attempts === 1 || problem === undefined) {
     return error;
   }
-  const { code, details, cause } = error;
-  const { problem = "" } = details;
-  const seconds = Math.round(milliseconds / 1_000);
-  const count = `(tried ${attempts} times in ${seconds} s)`;
-  const told = `${String(problem).replace(/\.$/u, "")} ${count}`;
-  const problems = problem === "" ? {} : { problem: told };
-  const all = { ...details, ...problems, attempts, seconds };
-  return new VaultError(code, all, cause);
+  const seconds = Math.round((performance.now() - begunAt) / 1_000);
+  const told = `${String(problem).replace(/\.$/u, "")} (tried ${attempts} times in ${seconds} s)`;
+  return new VaultError(code, { ...details, problem: told }, cause);
 }

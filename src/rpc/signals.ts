@@ -1,38 +1,44 @@
-// Each takes several signals, because Node.js 22 collects a deadline that only
-// `AbortSignal.any()` refers to: the request would not end.
+/** The longest that a timer of Node.js waits. */
+const LONGEST_MS = 2 ** 31 - 1;
 
 /**
- * Waits for the work; throws the reason of the first signal that comes before it.
+ * Waits for the work, which is not begun after its time or a signal's abort.
  *
- * @param work With a function, parts of the work can wait for `over`, too: it rejects
- * when a signal comes.
+ * @param signals A list, because Node.js 22 collects a deadline that only
+ * `AbortSignal.any()` refers to: the wait would not end.
+ * @param milliseconds The timer keeps the process running, as no `AbortSignal.timeout()` does.
+ * @param late Makes the error of a wait that took too long.
+ * @throws The reason of the first signal that is aborted before the work is done
  */
 export async function orAbort<T>(
-  work: Promise<T> | ((over: Promise<never>) => Promise<T>),
-  ...signals: readonly AbortSignal[]
+  work: () => Promise<T>,
+  signals: readonly AbortSignal[],
+  milliseconds = Infinity,
+  late: () => unknown = () => new Error("it took too long"),
 ): Promise<T> {
-  if (signals.length === 0) {
-    const never = new Promise<never>(() => undefined);
-    return await (typeof work === "function" ? work(never) : work);
+  for (const signal of signals) {
+    signal.throwIfAborted();
+  }
+  if (milliseconds <= 0) {
+    throw late();
   }
   let end: ((reason: unknown) => void) | undefined;
   const over = new Promise<never>((_resolve, reject) => {
     end = reject;
   });
-  const onAbort = (): void => end?.(firstAborted(signals)?.reason);
+  const onAbort = (): void =>
+    end?.(signals.find(({ aborted }) => aborted)?.reason);
   for (const signal of signals) {
     signal.addEventListener("abort", onAbort);
   }
-  // The timer of AbortSignal.timeout() does not keep the process running.
-  const alive = setInterval(() => undefined, 2 ** 30);
-  if (firstAborted(signals) !== undefined) {
-    onAbort();
-  }
+  const timer = setTimeout(
+    () => end?.(late()),
+    Math.min(milliseconds, LONGEST_MS),
+  );
   try {
-    const working = typeof work === "function" ? work(over) : work;
-    return await Promise.race([working, over]);
+    return await Promise.race([work(), over]);
   } finally {
-    clearInterval(alive);
+    clearTimeout(timer);
     for (const signal of signals) {
       signal.removeEventListener("abort", onAbort);
     }
@@ -41,42 +47,28 @@ export async function orAbort<T>(
   }
 }
 
-export function firstAborted(
-  signals: readonly AbortSignal[],
-): AbortSignal | undefined {
-  return signals.find(({ aborted }) => aborted);
-}
-
-/** Waits for the work; resolves to undefined if a signal comes first. */
+/** Waits for the work; resolves to undefined if the signal is aborted before. */
 export async function unlessAborted<T>(
   work: Promise<T>,
-  ...signals: readonly AbortSignal[]
+  signal: AbortSignal,
 ): Promise<T | undefined> {
-  return await orAbort(work, ...signals).catch((error: unknown) => {
-    if (!isAbortOf(signals, error)) {
+  // It may fail later, when nobody waits for it.
+  work.catch(() => undefined);
+  return await orAbort(async () => await work, [signal]).catch(
+    (error: unknown) => {
+      if (signal.aborted && error === signal.reason) {
+        return undefined;
+      }
       throw error;
-    }
-    return undefined;
-  });
+    },
+  );
 }
 
-/** True for the error of what one of the signals has ended. */
-export function isAbortOf(
-  signals: readonly AbortSignal[],
-  error: unknown,
-): boolean {
-  return signals.some(({ aborted, reason }) => aborted && error === reason);
-}
-
-/** Waits; shorter, and without an error, if a signal comes first. */
+/** Waits; shorter, and without an error, if a signal is aborted before. */
 export async function pause(
   milliseconds: number,
   ...signals: readonly AbortSignal[]
 ): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const time = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, milliseconds);
-  });
-  await unlessAborted(time, ...signals);
-  clearTimeout(timer);
+  const never = async (): Promise<never> => await new Promise(() => undefined);
+  await orAbort(never, signals, milliseconds).catch(() => undefined);
 }

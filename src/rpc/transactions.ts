@@ -1,6 +1,6 @@
 import { ZeroHash, isHexString } from "ethers";
 
-import { fallbackTo, hasErrorCode } from "../errors.js";
+import { fallbackTo } from "../errors.js";
 import { asRecord, listOf } from "../json.js";
 import type { Hex } from "../protocol/index.js";
 import { findBlock } from "./blocks.js";
@@ -61,6 +61,14 @@ export async function getReceipt(
   const gasUsed = read.quantity(receipt["gasUsed"]);
   const price = valueOf("effectiveGasPrice");
   const status = valueOf("status");
+  // The operator's scalar counts millionths of a wei; since Jovian, whose receipts name the
+  // footprint of the data, hundreds of a wei.
+  const scaled = gasUsed * (valueOf("operatorFeeScalar") ?? 0n);
+  const isJovian = valueOf("daFootprintGasScalar") !== undefined;
+  const feesOfRollup =
+    (valueOf("l1Fee") ?? 0n) +
+    (isJovian ? scaled * 100n : scaled / 1_000_000n) +
+    (valueOf("operatorFeeConstant") ?? 0n);
   return {
     hash,
     logs,
@@ -68,59 +76,28 @@ export async function getReceipt(
     blockNumber: read.number(blockNumber),
     blockHash: read.hash(blockHash),
     gasUsed,
-    cost:
-      price === undefined
-        ? undefined
-        : gasUsed * price + feesOfRollup(gasUsed, valueOf),
+    cost: price === undefined ? undefined : gasUsed * price + feesOfRollup,
     succeeded: status === undefined ? undefined : status === 1n,
   };
-}
-
-/**
- * The fees that a chain of the OP stack adds: for the data on the other layer, and since
- * Isthmus for the operator, whose scalar counts millionths of a wei. Since Jovian, whose
- * receipts name the footprint of the data, it counts hundreds of a wei.
- */
-function feesOfRollup(
-  gasUsed: bigint,
-  valueOf: (name: string) => bigint | undefined,
-): bigint {
-  const scaled = gasUsed * (valueOf("operatorFeeScalar") ?? 0n);
-  const isJovian = valueOf("daFootprintGasScalar") !== undefined;
-  return (
-    (valueOf("l1Fee") ?? 0n) +
-    (isJovian ? scaled * 100n : scaled / 1_000_000n) +
-    (valueOf("operatorFeeConstant") ?? 0n)
-  );
 }
 
 const FIRST_POLL_MS = 10;
 const LONGEST_POLL_MS = 500;
 
-/**
- * @returns Undefined if the transaction is not mined in this time, or until the deadline
- */
+/** @returns Undefined if the transaction is not mined in this time. */
 export async function waitForReceipt(
   rpc: RpcClient,
   hash: Hex,
-  timeoutMs = Infinity,
+  timeoutMs: number,
 ): Promise<Receipt | undefined> {
   const method = "eth_getTransactionReceipt";
   const reason = "pending";
   const problem = `transaction ${hash} is not mined yet`;
   const end = Date.now() + timeoutMs;
   for (let attempt = 1; ; attempt += 1) {
-    try {
-      const receipt = await getReceipt(rpc, hash);
-      if (receipt !== undefined || Date.now() >= end) {
-        return receipt;
-      }
-    } catch (error) {
-      if (attempt > 1 && hasErrorCode(error, "VAULT_RPC_TIMEOUT")) {
-        // The node has answered before: it does not mine.
-        return undefined;
-      }
-      throw error;
+    const receipt = await getReceipt(rpc, hash);
+    if (receipt !== undefined || Date.now() >= end) {
+      return receipt;
     }
     await rpc.waitBefore(
       { method, reason, problem, attempt },
@@ -180,29 +157,19 @@ function seenTransaction(
   };
 }
 
-/** A trace as a node describes it, not checked. */
-type Trace = Readonly<Record<string, unknown>>;
-
-/** The outermost call of a transaction, with the calls in it. */
-export async function traceTransaction(
+/**
+ * What a tracer of the node found, not checked: `callTracer` the outermost call with the calls
+ * in it, `prestateTracer` the accounts before and after.
+ */
+export async function trace(
   rpc: RpcClient,
-  hash: string,
-): Promise<Trace> {
-  const method = "debug_traceTransaction";
-  const trace = await rpc.request(method, [hash, { tracer: "callTracer" }]);
-  return rpc.parser(method).record(trace);
+  method: "debug_traceCall" | "debug_traceTransaction",
+  ...params: readonly unknown[]
+): Promise<Readonly<Record<string, unknown>>> {
+  return rpc.parser(method).record(await rpc.request(method, params));
 }
 
-/** The accounts before and after a call at the newest block, of what it changes. */
-export async function traceChanges(
-  rpc: RpcClient,
-  request: object,
-): Promise<Trace> {
-  const method = "debug_traceCall";
-  const diffs = { tracer: "prestateTracer", tracerConfig: { diffMode: true } };
-  const trace = await rpc.request(method, [request, "latest", diffs]);
-  return rpc.parser(method).record(trace);
-}
+export const CALL_TRACER = { tracer: "callTracer" };
 
 /** A call in a trace. A field that the node leaves out is `0x`, or 0. */
 export interface CallFrame {
@@ -220,24 +187,24 @@ export interface CallFrame {
 
 /** The calls in a trace of a transaction, each before those inside it. */
 export function framesOf(
-  trace: unknown,
+  outermost: unknown,
   isOuterUndone = false,
 ): readonly CallFrame[] {
-  const { type, from, to, input, value, error, calls } = asRecord(trace);
-  const isUndone = isOuterUndone || (error ?? null) !== null;
+  const frame = asRecord(outermost);
+  const hexOf = (name: string): string => {
+    const value = frame[name];
+    return isHexString(value) ? value.toLowerCase() : "0x";
+  };
+  const isUndone = isOuterUndone || (frame["error"] ?? null) !== null;
   return [
     {
-      type: String(type),
-      from: hexOf(from),
-      to: hexOf(to),
-      input: hexOf(input),
-      value: BigInt(hexOf(value).padEnd(3, "0")),
+      type: String(frame["type"]),
+      from: hexOf("from"),
+      to: hexOf("to"),
+      input: hexOf("input"),
+      value: BigInt(hexOf("value").padEnd(3, "0")),
       isUndone,
     },
-    ...listOf(calls).flatMap((call) => framesOf(call, isUndone)),
+    ...listOf(frame["calls"]).flatMap((call) => framesOf(call, isUndone)),
   ];
-}
-
-function hexOf(value: unknown): string {
-  return isHexString(value) ? value.toLowerCase() : "0x";
 }

@@ -1,3 +1,7 @@
+import { TRANSACTION_GAS_CAP, toBlockId } from "../rpc/blocks.js";
+import type { Block, BlockId } from "../rpc/blocks.js";
+import { isDevelopmentNode } from "../rpc/chain.js";
+import type { CallRequest } from "../rpc/chain.js";
 import { max, min } from "@nomicfoundation/hardhat-utils/bigint";
 import { toQuantity } from "ethers";
 import type { NetworkConfig } from "hardhat/types/config";
@@ -6,15 +10,6 @@ import { fallbackTo, vaultError } from "../errors.js";
 import type { GivenValue, VaultError } from "../errors.js";
 import { formatGasPrice } from "../protocol/amounts.js";
 import type { VaultHost } from "../host.js";
-import { toBlockId } from "../rpc/blocks.js";
-import type { Block, BlockId } from "../rpc/blocks.js";
-import type { CallRequest } from "../rpc/calls.js";
-import {
-  TRANSACTION_GAS_CAP,
-  getGasPrice,
-  getPriorityFee,
-  isDevelopmentNode,
-} from "../rpc/chain.js";
 import type { Reverted, RpcClient } from "../rpc/rpc-client.js";
 
 /** Gas prices that a transaction offers, in wei. */
@@ -62,10 +57,12 @@ export async function resolveFees(
   }
   const [{ baseFeePerGas }, maxPriorityFeePerGas] = await Promise.all([
     next,
-    getPriorityFee(rpc).catch(fallbackTo(USUAL_TIP, isRefused)),
+    rpc
+      .requestQuantity("eth_maxPriorityFeePerGas")
+      .catch(fallbackTo(USUAL_TIP, isRefused)),
   ]);
   if (baseFeePerGas === undefined) {
-    return priceOf({ gasPrice: await getGasPrice(rpc) });
+    return priceOf({ gasPrice: await rpc.requestQuantity("eth_gasPrice") });
   }
   const maxFeePerGas = 2n * baseFeePerGas + maxPriorityFeePerGas;
   return priceOf({ maxFeePerGas, maxPriorityFeePerGas }, baseFeePerGas);

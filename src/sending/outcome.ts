@@ -3,8 +3,8 @@
 import { VaultError, fallbackTo } from "../errors.js";
 import type { VaultErrorCode } from "../errors.js";
 import type { Hex } from "../protocol/index.js";
-import { getNonce } from "../rpc/accounts.js";
 import { getBlockNumber } from "../rpc/blocks.js";
+import { getNonce } from "../rpc/chain.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 import {
   getReceipt,

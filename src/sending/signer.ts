@@ -16,8 +16,7 @@ import {
   vaultError,
 } from "../errors.js";
 import type { Address } from "../protocol/index.js";
-import { getAccounts, getNonce } from "../rpc/accounts.js";
-import { isDevelopmentNode } from "../rpc/chain.js";
+import { getAccounts, getNonce, isDevelopmentNode } from "../rpc/chain.js";
 import { classify } from "../rpc/errors.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 

@@ -13,9 +13,9 @@ import {
   settlementCall,
 } from "../guard/call.js";
 import type { VaultHost } from "../host.js";
-import { hasCode } from "../rpc/accounts.js";
 import { getNextBlock } from "../rpc/blocks.js";
 import type { Block } from "../rpc/blocks.js";
+import { hasCode } from "../rpc/chain.js";
 import { requireChain } from "./current-round.js";
 import { tokensNotKnown, trySettlement } from "./prepare.js";
 

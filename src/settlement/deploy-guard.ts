@@ -11,10 +11,9 @@ import {
 } from "../guard/round-guard.js";
 import type { VaultHost } from "../host.js";
 import type { Hex } from "../protocol/index.js";
-import { getCode, hasCode } from "../rpc/accounts.js";
 import { getNextBlock } from "../rpc/blocks.js";
+import { callContract, getCode, hasCode } from "../rpc/chain.js";
 import { noRetries } from "../rpc/rpc-client.js";
-import { callContract } from "../rpc/calls.js";
 import {
   estimateGas,
   limitFees,
@@ -143,7 +142,11 @@ export async function deployGuard(
   const { fees } = price;
   const unsigned = { from: signer.address, ...call, chainId, nonce, gas, fees };
   const transaction = await sign(rpc, signer, unsigned);
-  const limit = new TimeLimit(WAIT_MS, rpc.ends);
+  const { deadline, signals } = rpc.limits;
+  const limit = new TimeLimit(
+    Math.max(0, Math.min(WAIT_MS, deadline - performance.now())),
+    signals,
+  );
   const outcome = await new Following({
     rpc: vault.withOptions({ signal: limit.signal }).rpc.withRetries(noRetries),
     transactions: [

@@ -17,7 +17,6 @@ import { parseGuarded } from "../guard/round-guard.js";
 import type { VaultHost } from "../host.js";
 import type { Address, VaultRound } from "../protocol/index.js";
 import { describeRound, fateOf, isSameRound } from "../protocol/round.js";
-import { getBalance } from "../rpc/accounts.js";
 import {
   getBlock,
   isReorganised,
@@ -25,7 +24,7 @@ import {
   requireSameBranch,
 } from "../rpc/blocks.js";
 import type { BlockId, BlockInfo } from "../rpc/blocks.js";
-import { callContract, tryCall } from "../rpc/calls.js";
+import { callContract, getBalance, tryCall } from "../rpc/chain.js";
 import { isUnanswered } from "../rpc/errors.js";
 import type { Receipt } from "../rpc/transactions.js";
 import type { JournalEntry } from "../sending/journal.js";

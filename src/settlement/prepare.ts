@@ -8,9 +8,8 @@ import type { GuardedSettlement } from "../guard/round-guard.js";
 import { explainRefusal, statusOfRefusal } from "../guard/refusal.js";
 import type { Refusal } from "../guard/refusal.js";
 import type { VaultHost } from "../host.js";
-import { getBalance } from "../rpc/accounts.js";
 import type { BlockId, NextBlock } from "../rpc/blocks.js";
-import { tryCall } from "../rpc/calls.js";
+import { getBalance, tryCall } from "../rpc/chain.js";
 import {
   offerAtMost,
   requireFeeLimit,

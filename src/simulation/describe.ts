@@ -9,7 +9,7 @@ import type { VaultHost } from "../host.js";
 import { formatGasPrice } from "../protocol/amounts.js";
 import type { Address } from "../protocol/index.js";
 import { fateOf } from "../protocol/round.js";
-import { TRANSACTION_GAS_CAP } from "../rpc/chain.js";
+import { TRANSACTION_GAS_CAP } from "../rpc/blocks.js";
 import { decodeRevertReason, invalidOpcode } from "../rpc/revert-reason.js";
 import { isContract, isOutOfGas } from "./engines/engine.js";
 import type { Attempt, FailedCall, Run } from "./engines/engine.js";

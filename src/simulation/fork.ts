@@ -24,7 +24,7 @@ import { FORK_NETWORK } from "../host.js";
 import type { VaultHost } from "../host.js";
 import { contractRoleNames } from "../protocol/index.js";
 import type { Block } from "../rpc/blocks.js";
-import type { CallRequest } from "../rpc/calls.js";
+import type { CallRequest } from "../rpc/chain.js";
 import { classify } from "../rpc/errors.js";
 import type { Watched } from "./engines/engine.js";
 import { FORK_REQUESTS, Memo } from "./memo.js";

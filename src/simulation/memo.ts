@@ -17,17 +17,17 @@ import {
   RpcClient,
   fewRetries,
 } from "../rpc/rpc-client.js";
-import type { CallRequest } from "../rpc/calls.js";
-import { CHAIN_METHOD, parseChainId } from "../rpc/chain.js";
-import { classify } from "../rpc/errors.js";
-import { HttpTransport } from "../rpc/http-transport.js";
-import type { HttpSettings } from "../rpc/http-transport.js";
 import {
   isReorganised,
   readOnBranch,
   requestAt,
   requireSameBranch,
 } from "../rpc/blocks.js";
+import { CHAIN_METHOD } from "../rpc/chain.js";
+import type { CallRequest } from "../rpc/chain.js";
+import { classify } from "../rpc/errors.js";
+import { HttpTransport } from "../rpc/http-transport.js";
+import type { HttpSettings } from "../rpc/http-transport.js";
 
 /** Name of a fork's own requests in error texts. */
 export const FORK_REQUESTS = "the requests of a fork";
@@ -84,7 +84,7 @@ export class Memo {
   #warming: Promise<void> = Promise.resolve();
 
   private constructor(
-    { network, redactor, ends }: RpcClient,
+    { network, redactor, limits }: RpcClient,
     settings: HttpSettings,
     private readonly block: ForkedBlock,
     /**
@@ -97,10 +97,9 @@ export class Memo {
     const node = new KnownNode(redactor);
     // Of several nodes behind the URL, one may still be behind.
     node.noteBlock(block.number);
-    this.#rpc = [...ends, this.#over.signal].reduce(
-      (rpc, signal) => rpc.withOptions({ signal }),
-      new RpcClient(this.#transport, network, node).withRetries(fewRetries),
-    );
+    this.#rpc = new RpcClient(this.#transport, network, node, limits)
+      .withOptions(this.#over)
+      .withRetries(fewRetries);
   }
 
   /**
@@ -141,7 +140,7 @@ export class Memo {
     ];
     await this.#fetch(calls);
     await Promise.all(calls.map(async (call) => await this.get(call)));
-    return parseChainId(this.#rpc.network, await this.get(chain));
+    return this.#rpc.parser(CHAIN_METHOD).number(await this.get(chain));
   }
 
   /** @throws VaultError VAULT_FORK_REORGED if the chain has replaced the block */

@@ -13,9 +13,9 @@ import { fallbackTo } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { asRecord } from "../json.js";
 import type { Address } from "../protocol/index.js";
-import type { PinnedBlock } from "../rpc/blocks.js";
-import { callContract } from "../rpc/calls.js";
 import { readOnBranch } from "../rpc/blocks.js";
+import type { PinnedBlock } from "../rpc/blocks.js";
+import { callContract } from "../rpc/chain.js";
 import { framesOf } from "../rpc/transactions.js";
 import type { TokenDescription, Transfer } from "./types.js";
 

@@ -25,7 +25,7 @@ import type {
   Field,
   VaultRound,
 } from "../protocol/index.js";
-import type { CallResult } from "../rpc/calls.js";
+import type { CallResult } from "../rpc/chain.js";
 import type { State, Watched } from "./engines/engine.js";
 import { NATIVE } from "./tokens.js";
 import type { ReadingChange, ReadingValue } from "./types.js";

@@ -6,7 +6,7 @@ import { VaultClient, isFailedOrder } from "../../src/client/index.js";
 import type { ListedOrder, OrdersOptions } from "../../src/client/index.js";
 import type { MockVaultHandle } from "../../src/mocks/index.js";
 import { operations } from "../../src/protocol/index.js";
-import { tryCall } from "../../src/rpc/calls.js";
+import { tryCall } from "../../src/rpc/chain.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { deployInstance } from "../helpers/deployment/deploy.js";
 import { createTestHre } from "../helpers/hre.js";

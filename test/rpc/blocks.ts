@@ -2,7 +2,6 @@ import { mock } from "node:test";
 
 import { expect } from "chai";
 
-import { getBalance } from "../../src/rpc/accounts.js";
 import {
   getBlock,
   getBlockNumber,
@@ -11,6 +10,7 @@ import {
   readOnBranch,
   toBlockId,
 } from "../../src/rpc/blocks.js";
+import { getBalance } from "../../src/rpc/chain.js";
 import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { speedUpTime } from "../helpers/deadlines.js";

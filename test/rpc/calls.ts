@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { Interface } from "ethers";
 
-import { callContract, tryCall } from "../../src/rpc/calls.js";
+import { callContract, tryCall } from "../../src/rpc/chain.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { SECOND } from "../helpers/names.js";

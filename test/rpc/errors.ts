@@ -10,7 +10,6 @@ import { asRecord } from "../../src/json.js";
 import { Redactor } from "../../src/redact.js";
 import { classify, isRefusal } from "../../src/rpc/errors.js";
 import type { Failure } from "../../src/rpc/errors.js";
-import { toConfigVariableError } from "../../src/rpc/hardhat-errors.js";
 import { RpcClient } from "../../src/rpc/rpc-client.js";
 import {
   StatusError,
@@ -127,7 +126,7 @@ describe("failed requests", () => {
         (body) =>
           [
             withBody(503, body),
-            "the node answered HTTP status 503 (no project <hidden>)",
+            "the node answered HTTP status 503: no project <hidden>",
           ] as const,
       ),
     ],
@@ -142,7 +141,7 @@ describe("failed requests", () => {
         "bad key",
       ],
       [refusedAnswer(`{"id":1,"error":"bad key"}`), "bad key"],
-      [withBody(401, refusedBody), "no (HTTP status 401)"],
+      [withBody(401, refusedBody), "the node answered HTTP status 401: no"],
       [ethersError(said(-32005, "daily limit")), "daily limit"],
       // A node's own limit of gas, with the code of a revert.
       [said(3, "out of gas", "0x"), "out of gas"],
@@ -163,7 +162,7 @@ describe("failed requests", () => {
     const gone = codedError("ECONNREFUSED");
     const given = { ...source, network: GIVEN_PROVIDER };
     expect(classify(gone, given).error.fix).to.equal(
-      "Check that the node runs, and host, port and key in the provider's url.",
+      "Check that the node runs, and http or https, host, port and key in the provider's url; behind a proxy, http_proxy, https_proxy and no_proxy, too.",
     );
   });
 
@@ -379,17 +378,6 @@ describe("failed requests", () => {
     }
     const url = hardhatError("HHE29", { message: "no URL: https://h/k" });
     expect(errorOf(url).message).to.contain("no URL: <url>");
-  });
-
-  it("a variable is called missing only if it is, not if its value is of no use", () => {
-    const details = { messageArguments: { name: "NODE_URL" } };
-    const problemOf = (code: string): unknown =>
-      toConfigVariableError(
-        hardhatError(code, { ...details, message: "it is no URL" }),
-        "networks.live.url",
-      ).details["problem"];
-    expect(problemOf("HHE7")).to.match(/NODE_URL is missing/u);
-    expect(problemOf("HHE29")).to.include("it is no URL");
   });
 
   it("a page in place of an answer is not kept as the cause, because it may repeat the key", () => {

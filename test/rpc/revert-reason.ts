@@ -98,7 +98,6 @@ describe("the reason of a revert", () => {
       [said(-32_603, "VM Exception: revert closed"), "closed"],
       [said(1, "failed, revert reason: [Error(closed)], vm error"), "closed"],
       [said(-32_015, "VM execution error.", "Reverted 0x"), "no reason given"],
-      [said(-32_000, "REVERT opcode executed"), "no reason given"],
       [said(-32_000, "execution reverted"), "no reason given"],
     ] as const) {
       const failure = classify(error);

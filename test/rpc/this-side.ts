@@ -82,7 +82,7 @@ describe("a request that fails on this side", () => {
         "http://127.0.0.1:1/KEY",
         /ECONNREFUSED 127\.0\.0\.1:1/u,
       ],
-      ["it has no TLS", "https://NODE/KEY", /not speak TLS.*Write http:/u],
+      ["it has no TLS", "https://NODE/KEY", /not speak TLS.*http or https/u],
       ["it redirects to itself", "/answer-circle", /Redirect loop/u],
       ["its URL is a WebSocket's", "ws://NODE", /Invalid URL protocol/u],
       [

@@ -4,7 +4,7 @@ import { usesAllGas } from "../../guard/refusal.js";
 import type { VaultHost } from "../../host.js";
 import type { Address } from "../../protocol/index.js";
 import type { BlockInfo } from "../../rpc/blocks.js";
-import type { CallResult } from "../../rpc/calls.js";
+import type { CallResult } from "../../rpc/chain.js";
 import type { ChosenNextBlock } from "../next-block.js";
 import type { SimulationEngine, Transfer } from "../types.js";
 

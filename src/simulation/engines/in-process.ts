@@ -22,15 +22,18 @@ import { settlementCall } from "../../guard/call.js";
 import { configuredGasCap } from "../../host.js";
 import type { VaultHost } from "../../host.js";
 import { asRecord, listOf } from "../../json.js";
-import { getBlock, getNextBlock } from "../../rpc/blocks.js";
+import {
+  TRANSACTION_GAS_CAP,
+  getBlock,
+  getNextBlock,
+} from "../../rpc/blocks.js";
 import type { BlockId } from "../../rpc/blocks.js";
-import { callContract, tryCall } from "../../rpc/calls.js";
-import type { CallResult } from "../../rpc/calls.js";
-import { TRANSACTION_GAS_CAP } from "../../rpc/chain.js";
+import { callContract, tryCall } from "../../rpc/chain.js";
+import type { CallResult } from "../../rpc/chain.js";
 import { decodeRevertReason } from "../../rpc/revert-reason.js";
 import type { RevertReason } from "../../rpc/revert-reason.js";
 import type { RpcClient } from "../../rpc/rpc-client.js";
-import { getReceipt, traceTransaction } from "../../rpc/transactions.js";
+import { getReceipt, CALL_TRACER, trace } from "../../rpc/transactions.js";
 import { openFork, planFor } from "../fork.js";
 import { FORK_REQUESTS } from "../memo.js";
 import { nativeTransfersOf, transfersIn } from "../tokens.js";
@@ -49,7 +52,10 @@ export async function simulateOnFork(
 ): Promise<Run | Unavailable> {
   const simulating = execute(vault, attempt, watched);
   try {
-    return await vault.rpc.withinDeadline(FORK_REQUESTS, simulating);
+    return await vault.rpc.withinDeadline(
+      FORK_REQUESTS,
+      async () => await simulating,
+    );
   } finally {
     // Its server and its folder are gone then, after a deadline, too.
     await simulating.catch(() => undefined);
@@ -275,7 +281,7 @@ async function mine(
   await rpc.request("evm_mine");
   const [receipt, traced] = await Promise.all([
     getReceipt(rpc, hash),
-    traceTransaction(rpc, hash),
+    trace(rpc, "debug_traceTransaction", hash, CALL_TRACER),
   ]);
   const ofTokens = transfersIn(receipt?.logs);
   assertInvariant(

@@ -18,7 +18,7 @@ import { asRecord } from "../../json.js";
 import { formatGasPrice } from "../../protocol/amounts.js";
 import { requireSameBranch, toBlockId } from "../../rpc/blocks.js";
 import type { Block, BlockInfo } from "../../rpc/blocks.js";
-import type { CallResult } from "../../rpc/calls.js";
+import type { CallResult } from "../../rpc/chain.js";
 import { isRefusal } from "../../rpc/errors.js";
 import { ResponseParser } from "../../rpc/response-parser.js";
 import { fewRetries } from "../../rpc/rpc-client.js";
