@@ -102,6 +102,9 @@ export async function readState(
         at,
       }),
   ).catch(failedReading);
+  const { canBeSettled, code, reason } = isFailedReading(run)
+    ? { canBeSettled: run, code: null, reason: null }
+    : run;
   const failed = [run, open].flatMap((one) =>
     isFailedReading(one) && !isNotConfigured(one.error) ? one.error : [],
   );
@@ -119,14 +122,10 @@ export async function readState(
     keeper: {
       expired: left === null ? null : left <= 0n,
       secondsToEnd: left === null || left > MOST_SECONDS ? null : Number(left),
-      ...(isFailedReading(run)
-        ? { canBeSettled: run, code: null, reason: null }
-        : {
-            canBeSettled: run.canBeSettled,
-            code: run.code,
-            reason: run.reason,
-          }),
+      canBeSettled,
       canBeSettledBy: settler.address,
+      code,
+      reason,
       openSettlement: open,
     },
     failures: [...failuresOf(readings), ...failed],

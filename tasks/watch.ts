@@ -9,13 +9,7 @@ import { escapeUntrusted, toSafeJson } from "../src/escape.js";
 import { tasks } from "./definitions.js";
 import type { TaskValues } from "./definitions.js";
 import { withVault } from "./open-vault.js";
-import {
-  labelledValues,
-  notes,
-  present,
-  title,
-  toned,
-} from "./output/blocks.js";
+import { labelledValues, notes, title, toned } from "./output/blocks.js";
 import {
   describeAnswer,
   failedCell,
@@ -77,31 +71,31 @@ export interface WatchEvent extends Shown {
 /**
  * Checks the vault until the condition holds; an outage does not end it.
  *
+ * @param clock Replaced in tests; both in milliseconds.
  * @throws VaultError if the first check fails or reads nothing, VAULT_TIME_IN_PAST,
  * VAULT_CHAIN_CHANGED, and VAULT_ROUND_CHANGED if another round replaced the
  * first one
  */
 export async function* watch(
   vault: VaultHost,
-  args: Pick<Args, "interval" | "until" | "from" | "raw">,
-  // Replaced in tests; both in milliseconds.
   {
-    now,
-    sleep,
-  }: { now: () => number; sleep: (time: number) => Promise<unknown> } = {
+    interval = 5_000,
+    until,
+    from,
+    raw,
+  }: Pick<Args, "interval" | "until" | "from" | "raw">,
+  clock: { now: () => number; sleep: (time: number) => Promise<unknown> } = {
     now: Date.now,
     sleep: pause,
   },
 ): AsyncGenerator<WatchEvent, void, undefined> {
-  const { interval = 5_000, until, from, raw } = args;
-  const startedAt = now();
+  const startedAt = clock.now();
   const first = await checkVault(vault, from);
   const [failure] = first.failures;
-  const found = valuesIn(first.readings);
-  if (
-    failure !== undefined &&
-    found.every(({ value }) => isFailedReading(value))
-  ) {
+  const isRead = valuesIn(first.readings).some(
+    ({ value }) => !isFailedReading(value),
+  );
+  if (failure !== undefined && !isRead) {
     throw failure;
   }
   const end: End =
@@ -110,11 +104,11 @@ export async function* watch(
       : parseFutureTime(until, "--until", first.time);
   let seen = first;
   const isLast = (): boolean =>
-    isOver(end, first, seen, (now() - startedAt) / 1_000);
+    isOver(end, first, seen, (clock.now() - startedAt) / 1_000);
   yield { ...firstSight(seen, end, raw), isLast: isLast() };
   let outage: string | undefined;
   while (!isLast()) {
-    await sleep(interval);
+    await clock.sleep(interval);
     try {
       const latest = await checkVault(vault, from);
       const { network, chainId: actual, block } = latest.envelope;
@@ -126,7 +120,12 @@ export async function* watch(
       if (block.number < before.number) {
         continue;
       }
-      const changed = changesBetween(seen, latest);
+      const old = new Map(
+        answersOf(seen, raw).map(({ place, value }) => [place, value]),
+      );
+      const changed = answersOf(latest, raw).flatMap(({ place, value }) =>
+        old.get(place) === value ? [] : place,
+      );
       const isBack = outage !== undefined;
       [seen, outage] = [latest, undefined];
       if (isBack || changed.length > 0) {
@@ -205,23 +204,34 @@ function isOver(
   return end === "settled" && round.settled;
 }
 
-function changesBetween(before: VaultState, after: VaultState): string[] {
-  const answersOf = ({ readings, keeper }: VaultState) =>
-    new Map<string, unknown>(
-      [
-        ...valuesIn(readings),
-        { place: "canBeSettled", value: keeper.canBeSettled },
-        { place: "expired", value: keeper.expired },
-      ].map(({ place, value }) => [
-        place,
-        // Each check has its own error, which may name the block.
-        isFailedReading(value) ? value.error.code : value,
-      ]),
-    );
-  const old = answersOf(before);
-  return [...answersOf(after)].flatMap(([place, answer]) =>
-    old.get(place) === answer ? [] : place,
+/** Every reading, and the keeper's questions, as they are compared and shown. */
+function answersOf(state: VaultState, raw: boolean) {
+  const { settings, time, readings, keeper } = state;
+  const { canBeSettled, expired } = keeper;
+  const context = { ...settings, chainTime: time, raw };
+  // Each check has its own error, which may name the block.
+  const valueOf = (value: unknown): unknown =>
+    isFailedReading(value) ? value.error.code : value;
+  const ofReadings = valuesIn(readings).map(
+    ({ place, query: { operation, path }, field, value }) => {
+      const { title: label } = operationEntry(operation);
+      const cell = isFailedReading(value)
+        ? failedCell(value)
+        : formatValue(field ?? { unit: "none" }, value, context);
+      const text = `${labelOf(field ?? { label }, path[1])}  ${cell.text}`;
+      return { place, value: valueOf(value), text };
+    },
   );
+  const attempt = `${ATTEMPT}  ${describeAttempt(state).text}`;
+  return [
+    ...ofReadings,
+    { place: "canBeSettled", value: valueOf(canBeSettled), text: attempt },
+    {
+      place: "expired",
+      value: expired,
+      text: `Expired  ${describeAnswer(expired)}`,
+    },
+  ];
 }
 
 export function firstSight(seen: VaultState, end: End, raw: boolean): Shown {
@@ -229,13 +239,12 @@ export function firstSight(seen: VaultState, end: End, raw: boolean): Shown {
   const { round, ...others } = readings;
   const context = { ...settings, chainTime: time, raw };
   const failed = failuresOf(others).map(({ shortMessage }) => shortMessage);
+  const until = typeof end === "bigint" ? describeTime(end) : end;
   return {
     json: documentOf(seen, []),
     blocks: [
       title(
-        end === undefined
-          ? "Watching"
-          : `Watching until ${typeof end === "bigint" ? describeTime(end) : end}`,
+        end === undefined ? "Watching" : `Watching until ${until}`,
         envelope,
       ),
       readingsBlock("getLatestRoundInfo", [{ value: round }], context),
@@ -253,30 +262,14 @@ export function showChanges(
   changed: readonly string[],
   raw: boolean,
 ): Shown {
-  const { settings, time, envelope, readings, keeper } = seen;
-  const context = { ...settings, chainTime: time, raw };
-  const ofReadings = valuesIn(readings).flatMap(
-    ({ place, query: { operation, path }, field, value }) => {
-      const { title: label } = operationEntry(operation);
-      const { text } = isFailedReading(value)
-        ? failedCell(value)
-        : formatValue(field ?? { unit: "none" }, value, context);
-      return changed.includes(place)
-        ? `${labelOf(field ?? { label }, path[1])}  ${text}`
-        : [];
-    },
+  const lines = answersOf(seen, raw).flatMap(({ place, text }) =>
+    changed.includes(place) ? text : [],
   );
-  const lines = present([
-    ...ofReadings,
-    changed.includes("expired") && `Expired  ${describeAnswer(keeper.expired)}`,
-    changed.includes("canBeSettled") &&
-      `${ATTEMPT}  ${describeAttempt(seen).text}`,
-    changed.length === 0 && "answers again",
-  ]);
-  const label = toned("dim", `block ${envelope.block.number}`);
+  const label = toned("dim", `block ${seen.envelope.block.number}`);
+  const shown = lines.length === 0 ? ["answers again"] : lines;
   return {
     json: documentOf(seen, changed),
-    blocks: [labelledValues(lines.map((line) => [label, line]))],
+    blocks: [labelledValues(shown.map((line) => [label, line]))],
   };
 }
 

@@ -81,14 +81,7 @@ export const SETTLED_MEANWHILE =
 /** @returns Why the round is not to be settled; undefined if it is. */
 export async function findObstacle(
   vault: VaultHost,
-  {
-    block,
-    round,
-    next,
-  }: Pick<CurrentRound, "block" | "round"> & {
-    /** Default: it is read if it is needed. */
-    readonly next?: BlockInfo;
-  },
+  { block, round }: Pick<CurrentRound, "block" | "round">,
   { intended, ifExpired }: IntendedRound,
 ): Promise<Stopped | undefined> {
   if (intended !== undefined && !isSameRound(round, intended)) {
@@ -104,7 +97,7 @@ export async function findObstacle(
   if (!ifExpired) {
     return undefined;
   }
-  const isOver = hasEnded(round, await clockForRoundEnd(vault, block, next));
+  const isOver = hasEnded(round, await clockForRoundEnd(vault, block));
   if (isOver === null) {
     return nothingToDo(NO_ROUND);
   }
@@ -180,17 +173,13 @@ export async function requireFreshHead(
 /**
  * The time by which a round has ended or not, Unix seconds: that of the newest block. Where
  * blocks are made on demand, the newest may be old, so it is that of the next one.
- *
- * @param next The block after it. Default: it is read.
  */
 export async function clockForRoundEnd(
   vault: VaultHost,
   latest: BlockInfo,
-  next?: BlockInfo,
 ): Promise<number> {
   const isOnDemand =
     maxHeadAge(vault) === undefined || (await isDevelopmentNode(vault.rpc));
-  return isOnDemand
-    ? (next ?? (await getNextBlock(vault.rpc))).timestamp
-    : latest.timestamp;
+  const { timestamp } = isOnDemand ? await getNextBlock(vault.rpc) : latest;
+  return timestamp;
 }

@@ -100,17 +100,13 @@ type Found = EndValues & Omit<SettlementResult, "chainId" | "settlement">;
  */
 export async function describeEnd(
   vault: VaultHost,
-  { entry, outcome, preview }: Ended,
+  ended: Ended,
   timeout: number,
 ): Promise<SettlementResult> {
+  const { entry, outcome, preview } = ended;
   const describe = async (): Promise<Found> =>
     outcome.kind === "mined"
-      ? await describeMined(
-          vault.withOptions({ timeout }),
-          entry,
-          outcome,
-          preview,
-        )
+      ? await describeMined(vault.withOptions({ timeout }), ended, outcome)
       : {
           ...("receipt" in outcome && outcome.receipt),
           ...outcome,
@@ -125,59 +121,52 @@ export async function describeEnd(
       isFinal: false,
     }),
   );
-  const isSent = outcome.kind !== "stopped";
   // A wallet may have changed the hash.
-  const hashes = [...entry.transactions, found].flatMap(
-    ({ hash }) => hash ?? [],
-  );
-  const settlement = toSettlement(
-    { ...found, hashes: isSent ? [...new Set(hashes)] : [] },
-    { ...entry, preview },
-  );
+  const all = [...entry.transactions, found].flatMap(({ hash }) => hash ?? []);
+  const hashes = outcome.kind === "stopped" ? [] : [...new Set(all)];
+  const settlement = toSettlement({ ...found, hashes }, { ...entry, preview });
   const [{ chainId }] = entry.transactions;
   return { settlement, chainId, block, isFinal, refusal };
 }
 
 async function describeMined(
   vault: VaultHost,
-  { round, guard }: JournalEntry,
+  { entry: { round, guard }, preview }: Ended,
   mined: Mined,
-  preview: Simulation | null,
 ): Promise<Found> {
   const { receipt, transaction, hash } = mined;
-  const { blockNumber } = receipt;
+  const { blockNumber: number } = receipt;
   // Only the deployment of a guard goes nowhere.
   const { kind, from, nonce, to = ZeroAddress, data } = transaction;
   if (kind === "cancellation") {
-    const reason = `The cancellation of ${from} used nonce ${nonce} in block ${blockNumber}, so the settlement can never be mined.`;
+    const reason = `The cancellation of ${from} used nonce ${nonce} in block ${number}, so the settlement can never be mined.`;
     return { ...receipt, status: "cancelled", reason, isFinal: true };
   }
   // The receipt proves that a node behind this provider has that block.
-  vault.rpc.node.noteBlock(blockNumber);
-  // Undefined if the node has another branch, or no answer.
+  vault.rpc.node.noteBlock(number);
   const around = await readAround(vault, round, receipt).catch(
+    // The node has another branch, or no answer: it may promise a block that never comes.
     fallbackTo(undefined),
   );
   const isReverted = receipt.succeeded === false;
-  const { after, block, readings, isPast = false } = around ?? {};
-  if (around === undefined || (after === undefined && !isPast && !isReverted)) {
-    // A node may promise a block that never comes.
-    const reason = `The node showed it in block ${blockNumber}, but the round in that block could not be read: what it settled is not known, and it may still be mined in another one.`;
+  if (around === undefined || (around.after === undefined && !isReverted)) {
+    const reason = `The node showed it in block ${number}, but the round in that block could not be read: what it settled is not known, and it may still be mined in another one.`;
     return { status: "unconfirmed", hash, reason, isFinal: false };
   }
   const guarded = guard === undefined ? undefined : parseGuarded(guard, data);
   const route = { from, vault: to, ...guarded };
+  const { after, block, readings } = around;
   const effect = isReverted
     ? await whyReverted(vault, round, route, mined, after)
-    : effectOn(round, route, blockNumber, around);
-  const stays = await whatStays(vault, route, receipt);
+    : effectOn(round, route, number, around);
+  const left = isReverted ? undefined : await tokensLeft(vault, route, receipt);
   return {
     ...receipt,
     isFinal: true,
     ...effect,
-    ...(stays !== undefined && {
-      code: stays.code,
-      reason: [effect.reason ?? [], stays.reason].flat().join(" "),
+    ...(left !== undefined && {
+      code: left.code,
+      reason: [effect.reason ?? [], left.reason].flat().join(" "),
     }),
     after,
     block,
@@ -192,13 +181,14 @@ async function describeMined(
 interface Around {
   /** In the block before that of the transaction. */
   readonly before?: VaultRound | undefined;
-  /** In the block of the transaction. */
-  readonly after?: VaultRound | undefined;
+  /**
+   * In the block of the transaction; null if the node lacks that state, and shows another
+   * round by now.
+   */
+  readonly after?: VaultRound | null;
   readonly block?: BlockInfo;
   /** All readings of that block. */
   readonly readings?: VaultSnapshot;
-  /** True if the node lacks that state, and shows another round by now. */
-  readonly isPast?: boolean;
 }
 
 /**
@@ -237,17 +227,14 @@ async function readAround(
     if (newest.number < number) {
       return {};
     }
-    return isSameRound(after, intended) ? { before, after } : { isPast: true };
+    return { before, after: isSameRound(after, intended) ? after : null };
   };
   return await readOnBranch(vault.rpc, pin, read).catch(
     fallbackTo<Around>({}, isAnswer),
   );
 }
 
-const CONTRADICTED =
-  "that call through the guard succeeds only if it settles the round, which is not what the node shows of that block and the one before: it may be on another branch of the chain.";
-const NO_STATE =
-  "the node no longer has the state of that block or the one before, and the vault is in another round by now. Only an archive node can show which round was settled.";
+type Effect = Pick<Found, "isFinal" | "reason" | "status">;
 
 /**
  * What the block did to the round that its transaction was meant for: it was open before and
@@ -259,25 +246,27 @@ function effectOn(
   { guard }: SettlementRoute,
   block: number,
   { before, after }: Around,
-): Pick<Found, "isFinal" | "reason" | "status"> {
-  const end = (status: Found["status"], reason?: string) => ({
+): Effect {
+  const end = (status: Effect["status"], reason?: string): Effect => ({
     status,
     reason,
     isFinal: true,
   });
-  const notKnown = (why: string) =>
-    end("unconfirmed", `It was mined in block ${block}, but ${why}`);
-  if (after === undefined) {
-    return notKnown(NO_STATE);
+  const noState = end(
+    "unconfirmed",
+    `It was mined in block ${block}, but the node no longer has the state of that block or the one before, and the vault is in another round by now. Only an archive node can show which round was settled.`,
+  );
+  // Undefined is of a transaction that reverted.
+  if (after === null || after === undefined) {
+    return noState;
   }
   const fate = fateOf(intended, after);
   const isSettled = fate === "settled" || fate === "followed";
   const wasOpen =
     before === undefined ? undefined : fateOf(intended, before) === "open";
-  if (guard?.mustSettle === true) {
-    return isSettled && wasOpen !== false
-      ? end("settled")
-      : { ...notKnown(CONTRADICTED), isFinal: false };
+  if (guard?.mustSettle === true && (!isSettled || wasOpen === false)) {
+    const reason = `It was mined in block ${block}, but that call through the guard succeeds only if it settles the round, which is not what the node shows of that block and the one before: it may be on another branch of the chain.`;
+    return { status: "unconfirmed", reason, isFinal: false };
   }
   const round = describeRound(intended);
   const latest = `${describeRound(after)}, settled: ${after.settled ? "yes" : "no"}`;
@@ -287,22 +276,14 @@ function effectOn(
       `It was mined in block ${block} without a revert, but ${round} is not settled by it. The latest in that block is ${latest}.`,
     );
   }
-  if (wasOpen === true) {
+  if (wasOpen === true || guard?.mustSettle === true) {
     return end("settled");
   }
   if (before === undefined) {
-    return fate === "settled"
-      ? end(
-          "settled",
-          `The round is settled at the end of block ${block}, but the node no longer has the state of the block before: whose settlement it is is not known.`,
-        )
-      : notKnown(NO_STATE);
+    const reason = `The round is settled at the end of block ${block}, but the node no longer has the state of the block before: whose settlement it is is not known.`;
+    return fate === "settled" ? end("settled", reason) : noState;
   }
-  const isUnchanged =
-    isSameRound(before, after) &&
-    before.settled === after.settled &&
-    before.settledAmount === after.settledAmount;
-  return fate === "settled" || isUnchanged
+  return fate === "settled"
     ? end(
         "nothing-to-do",
         `The round was settled by somebody else before block ${block}, in which this transaction was mined. It settled nothing.`,
@@ -319,34 +300,34 @@ async function whyReverted(
   intended: VaultRound,
   route: SettlementRoute,
   { transaction: { gas }, receipt: { blockNumber, gasUsed } }: Mined,
-  after: VaultRound | undefined,
+  after: Around["after"],
 ): Promise<EndValues> {
-  const { rpc, networkName } = vault;
   const status = "reverted";
+  const call = settlementCall(route);
   // The outcome is known even without a reason.
-  const reverted = await tryCall(
-    rpc,
-    settlementCall(route),
-    blockNumber,
-    gas,
-  ).catch(fallbackTo(undefined));
+  const reverted = await tryCall(vault.rpc, call, blockNumber, gas).catch(
+    fallbackTo(undefined),
+  );
   const isSilent =
     reverted === undefined || innerReason(reverted, route).kind === "none";
   if (isSilent && usesAllGas({ gasUsed, gasGiven: gas })) {
     const remedy =
       "Give it more (gas, or gasMultiplier, of the network's configuration).";
     const given = { gas, limit: "it was given", remedy };
-    return { status, ...outOfGas(networkName, false, given) };
+    return { status, ...outOfGas(vault.networkName, false, given) };
   }
   if (reverted === undefined) {
     const reason = "the reason could not be found out";
     return { status, code: "VAULT_CALL_REVERTED", reason };
   }
   const { code, reason } = await explainRefusal(vault, reverted, route);
-  const isFollowed =
-    after !== undefined && fateOf(intended, after) === "followed";
+  const fate =
+    after === undefined || after === null ? undefined : fateOf(intended, after);
   // The guard found the round settled, or the next one in its place.
-  if (code === null || (code === "VAULT_ROUND_CHANGED" && isFollowed)) {
+  if (
+    code === null ||
+    (code === "VAULT_ROUND_CHANGED" && fate === "followed")
+  ) {
     return {
       status: "nothing-to-do",
       reason: `The transaction was mined in block ${blockNumber} and refused by the guard: somebody else had settled the round.`,
@@ -366,52 +347,39 @@ export function stillOpen(text: string): string {
 }
 
 /**
- * What stays in the guard: tokens whose events name it, and native currency that the code of
- * the account sent back. An event alone moves nothing, so the balances are compared.
+ * Tells which tokens stay in the guard: those whose events name it. An event alone moves
+ * nothing, so the balances are compared.
  */
-async function whatStays(
+async function tokensLeft(
   vault: VaultHost,
-  { from, guard }: SettlementRoute,
-  { succeeded, logs, blockNumber: number, blockHash: hash }: Receipt,
+  { guard }: SettlementRoute,
+  { logs, blockNumber: number, blockHash: hash }: Receipt,
 ): Promise<Required<Pick<EndValues, "code" | "reason">> | undefined> {
-  if (guard === undefined || succeeded === false) {
+  if (guard === undefined) {
     return undefined;
   }
-  const { rpc } = vault;
-  const { address, tokens } = guard;
-  const riseOf = async (
-    read: (block: BlockId) => Promise<bigint | string>,
-  ): Promise<bigint> => {
-    const after = await read({ number, hash });
-    const before = await read(number - 1);
-    return typeof after === "bigint" && typeof before === "bigint"
-      ? after - before
-      : 0n;
+  const { address: from, tokens } = guard;
+  const heldAt = async (token: string, block: BlockId) => {
+    const { target: to, data } = balanceCall(token, from);
+    return balanceIn(await callContract(vault.rpc, { from, to, data }, block));
+  };
+  const rises = async (token: string): Promise<boolean> => {
+    const before = await heldAt(token, number - 1);
+    const after = await heldAt(token, { number, hash });
+    const areKnown = typeof before === "bigint" && typeof after === "bigint";
+    return areKnown && after > before;
   };
   const kept: Address[] = [];
-  for (const token of contractsNaming(address, logs)) {
-    const { target: to, data } = balanceCall(token, address);
-    const call = { from: address, to, data };
-    const rise = await riseOf(async (block) =>
-      balanceIn(await callContract(rpc, call, block)),
-    )
-      // Without the state, the event is all that is known.
-      .catch(fallbackTo(1n));
-    if (rise > 0n && token !== address && !tokens.includes(token)) {
+  for (const token of contractsNaming(from, logs)) {
+    // Without the state, the event is all that is known.
+    const isRisen = await rises(token).catch(fallbackTo(true));
+    if (isRisen && token !== from && !tokens.includes(token)) {
       kept.push(token);
     }
   }
-  const money = await riseOf(
-    async (block) => await getBalance(rpc, address, block),
-  ).catch(fallbackTo(0n));
   const { code, fix } = keepsTokens(vault, guard, kept);
-  const reasons = [
-    kept.length > 0 &&
-      `By the events of the transaction, tokens stay in the guard ${address}, from which nobody can take them: ${kept.join(", ")}. For the next settlement: ${withoutSent(fix)}`,
-    money > 0n &&
-      `The guard ${address} has ${money} wei more than before: the code of ${from} sends native currency back. The next settlement through it by an account without code takes it.`,
-  ].filter((reason) => reason !== false);
-  return reasons.length === 0 ? undefined : { code, reason: reasons.join(" ") };
+  const reason = `By the events of the transaction, tokens stay in the guard ${from}, from which nobody can take them: ${kept.join(", ")}. For the next settlement: ${withoutSent(fix)}`;
+  return kept.length === 0 ? undefined : { code, reason };
 }
 
 /**

@@ -2,7 +2,7 @@
 
 import { ZeroAddress } from "ethers";
 
-import { isFailedReading, isNotConfigured } from "../client/read-at-block.js";
+import { isFailedReading } from "../client/read-at-block.js";
 import type { FailedReading } from "../client/read-at-block.js";
 import { parseAccount, parseAddress } from "../client/inputs.js";
 import type { AccountLike } from "../client/inputs.js";
@@ -14,7 +14,7 @@ import {
   textsForCommandLine,
   vaultError,
 } from "../errors.js";
-import type { VaultError, VaultErrorCode } from "../errors.js";
+import type { VaultErrorCode } from "../errors.js";
 import { findRoute, namedTokens } from "../guard/call.js";
 import type { VaultHost } from "../host.js";
 import { describeTime } from "../protocol/index.js";
@@ -72,18 +72,17 @@ export function describeUnfinished(
   return `${what}, ${age} s old, since ${describeTime(BigInt(since))}`;
 }
 
-/** @returns VAULT_REVERTED_BEFORE if the last settlement of the round was mined and reverted */
-export async function revertedBefore(
+/** @throws VaultError VAULT_REVERTED_BEFORE if the last settlement of the round reverted */
+export async function refuseReverted(
   { networkName: network }: VaultHost,
   journal: Journal,
   round: VaultRound,
-): Promise<VaultError | undefined> {
+): Promise<void> {
   const reverted = await journal.findReverted(round);
-  if (reverted === undefined) {
-    return undefined;
+  if (reverted !== undefined) {
+    const { hash, blockNumber: block } = reverted;
+    throw vaultError("VAULT_REVERTED_BEFORE", { network, hash, block });
   }
-  const { hash, blockNumber: block } = reverted;
-  return vaultError("VAULT_REVERTED_BEFORE", { network, hash, block });
 }
 
 /** The account that a settlement is tried as, without its key. */
@@ -179,22 +178,22 @@ async function findWhyNot(
   vault: VaultHost,
   { address, isKnown }: Settler,
   state: VaultAt,
-): Promise<Partial<NextRun> | undefined> {
+): Promise<Partial<NextRun>> {
   const { round: reading, volume, block, open } = state;
   if (open === undefined) {
     const reason = "it is tried at the newest block only";
     return { canBeSettled: null, reason };
   }
-  for (const one of [reading, volume]) {
-    // A call to an address without code succeeds, too.
-    if (isFailedReading(one) && one.error.code !== "VAULT_CALL_REVERTED") {
-      const { code, shortMessage: reason, fix } = one.error;
-      return { canBeSettled: null, code, reason, fix };
-    }
+  // A call to an address without code succeeds, too.
+  const unread = [reading, volume]
+    .filter(isFailedReading)
+    .find(({ error }) => error.code !== "VAULT_CALL_REVERTED");
+  if (unread !== undefined) {
+    const { code, shortMessage: reason, fix } = unread.error;
+    return { canBeSettled: null, code, reason, fix };
   }
   await requireFreshHead(vault, block);
-  const isUnread = isFailedReading(open);
-  if (isUnread && !isNotConfigured(open.error)) {
+  if (isFailedReading(open)) {
     throw open.error;
   }
   const round = isFailedReading(reading) ? undefined : reading;
@@ -202,53 +201,43 @@ async function findWhyNot(
     return { canBeSettled: false, reason: "the round is settled" };
   }
   if (round !== undefined) {
-    const journal = await openJournal(vault);
-    const reverted = await revertedBefore(vault, journal, round);
-    if (reverted !== undefined) {
-      throw reverted;
-    }
+    await refuseReverted(vault, await openJournal(vault), round);
   }
   // What is under way is followed first; a call after it would settle the round again.
-  if (open !== null && !isUnread) {
-    return undefined;
+  if (open !== null) {
+    return {};
   }
   const from = parseAddress(address, "from");
-  const { stop } = state.trial ?? (await tryAt(vault, from, state, round));
-  if (stop !== undefined && stop.error === undefined) {
-    const { code = null, reason } = stop;
+  const { stop } = state.trial ?? (await tryAt(vault, from, state.at, round));
+  const { error, code = null, reason = "" } = stop ?? {};
+  // Nothing is known of the funds of an account that is not.
+  if (error !== undefined && (isKnown || code !== "VAULT_INSUFFICIENT_FUNDS")) {
+    throw error;
+  }
+  if (stop !== undefined && error === undefined) {
+    const why = `the zero address is refused: ${reason.replace(/\.$/u, "")}. The account that settles may not be: name it with --from, or as networks.${vault.networkName}.from`;
     return isKnown
       ? { canBeSettled: false, code, reason }
-      : {
-          canBeSettled: null,
-          code,
-          reason: `the zero address is refused: ${reason.replace(/\.$/u, "")}. The account that settles may not be: name it with --from, or as networks.${vault.networkName}.from`,
-        };
-  }
-  // Nothing is known of the funds of an account that is not.
-  if (
-    stop?.error !== undefined &&
-    (isKnown || stop.code !== "VAULT_INSUFFICIENT_FUNDS")
-  ) {
-    throw stop.error;
+      : { canBeSettled: null, code, reason: why };
   }
   if (isKnown && vault.connection.networkConfig.type === "http") {
     const account = { address: from, kind: "remote" } as const;
     await findFreeNonce(vault.rpc, account, block.number);
   }
-  return undefined;
+  return {};
 }
 
 async function tryAt(
   vault: VaultHost,
   from: string,
-  { at }: VaultAt,
+  at: BlockId,
   round: VaultRound | undefined,
 ): Promise<Trial> {
+  const route = await findRoute(vault, from, at, { round });
   const next =
     typeof at === "string"
       ? await getNextBlock(vault.rpc)
       : blockAfter(await getBlock(vault.rpc, at));
-  const route = await findRoute(vault, from, at, { round });
   return await trySettlement(vault, route, next, {
     limits: parseFeeLimits(vault),
     tokens: namedTokens(vault),

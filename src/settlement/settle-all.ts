@@ -3,7 +3,12 @@
 import { isHexString } from "ethers";
 
 import { withAddress } from "../client/inputs.js";
-import { isErrorCode, refusesSettlement, vaultError } from "../errors.js";
+import {
+  hasErrorCode,
+  isErrorCode,
+  refusesSettlement,
+  vaultError,
+} from "../errors.js";
 import { findRoute, settlementCall } from "../guard/call.js";
 import type { VaultHost } from "../host.js";
 import type { Address, Hex, VaultRound } from "../protocol/index.js";
@@ -34,7 +39,7 @@ import {
 import type { RoundAtBlock } from "./current-round.js";
 import { describeEnd, stillOpen, toSettlement } from "./effect.js";
 import type { SettlementResult } from "./effect.js";
-import { revertedBefore } from "./next-run.js";
+import { refuseReverted } from "./next-run.js";
 import { defaultConfirmations, parseOptions } from "./options.js";
 import type { ParsedOptions, SettleAllOptions, Settlement } from "./options.js";
 import { agree, propose } from "./prepare.js";
@@ -45,6 +50,24 @@ const DEFAULT_FEE_BUMPS = 4;
 /** Milliseconds to read the outcome, even if the timeout is over. */
 const LEAST_OUTCOME_MS = 10_000;
 
+/** What a run knows by now, for the result of the step that ends it. */
+interface Known {
+  at?: RoundAtBlock;
+  guard?: Address | undefined;
+  preview?: Simulation | null;
+  /** Of a transaction that an earlier run sent. */
+  hash?: Hex | undefined;
+  /** True once the journal has a settlement of an earlier run, which is not finished. */
+  isOpen?: boolean;
+}
+
+/** Steps of a run, until one of them ends it. */
+type Steps = (
+  vault: VaultHost,
+  options: ParsedOptions,
+  known: Known,
+) => Promise<SettlementResult | Stopped>;
+
 /** @see HardhatVault.settleAll */
 export async function settleAll(
   vault: VaultHost,
@@ -52,56 +75,92 @@ export async function settleAll(
 ): Promise<SettlementResult> {
   const options = parseOptions(vault, await withAddress(given));
   if (options.resume === true) {
-    return await resume(vault, options);
+    return await run(resume, vault, options);
   }
   if (options.assertOnly === true) {
-    return await requireSettled(vault, options);
+    return await run(requireSettled, vault, options);
   }
-  const ended = await settle(vault, options);
+  const ended = await run(settle, vault, options);
   return options.resumeFirst === true &&
     ended.settlement.code === "VAULT_SETTLEMENT_UNFINISHED"
-    ? await resume(vault, options)
+    ? await run(resume, vault, options)
     : ended;
 }
 
-async function settle(
+/** Takes the steps until one ends the run, or throws an error with `refuses` in errors.ts. */
+async function run(
+  steps: Steps,
   vault: VaultHost,
   options: ParsedOptions,
 ): Promise<SettlementResult> {
-  const { rpc, connection } = vault;
-  return await untilStopped(vault, async (known) => {
-    const { from } = options;
-    const signer = await resolveSigner(rpc, connection.networkConfig, from);
-    return await inTurn(
-      rpc,
-      signer.address,
-      async () => await settleAs(signer, vault, known, options),
-    );
+  const known: Known = {};
+  const ended = await steps(vault, options, known).catch((error: unknown) => {
+    if (refusesSettlement(error)) {
+      return refusedBy(error);
+    }
+    throw error;
   });
+  const { at, isOpen = false, guard, preview } = known;
+  if (!("kind" in ended)) {
+    return { ...ended, block: ended.block ?? at?.block };
+  }
+  // VAULT_SETTLEMENT_UNFINISHED names the transaction of another run.
+  const { transaction } = ended.error?.details ?? {};
+  const hash = isHexString(transaction, 32) ? transaction : known.hash;
+  const reason = isOpen ? stillOpen(ended.reason) : ended.reason;
+  const before = { round: at?.round, guard, preview };
+  return {
+    settlement: toSettlement({ ...ended, reason, hash }, before),
+    isFinal: !isOpen,
+    chainId: at?.chainId ?? (await vault.chainId()),
+    block: at?.block,
+    refusal: ended.error,
+  };
 }
 
-/** The steps of a new settlement. Each may end it until the journal is written. */
+/** Refuses if there is a round to settle; needs no account, and sends nothing. */
+const requireSettled: Steps = async (vault, { ifExpired }, known) => {
+  const current = await readCurrentRound(vault);
+  known.at = current;
+  const details = { round: describeRound(current.round) };
+  return (
+    (await findObstacle(vault, current, { ifExpired })) ??
+    refusedBy(vaultError("VAULT_SETTLEMENT_NEEDED", details))
+  );
+};
+
+/** A new settlement. Each step may end it until the journal is written. */
+const settle: Steps = async (vault, options, known) => {
+  const { rpc, connection } = vault;
+  const { from } = options;
+  const signer = await resolveSigner(rpc, connection.networkConfig, from);
+  return await inTurn(
+    rpc,
+    signer.address,
+    async () => await settleAs(signer, vault, options, known),
+  );
+};
+
 async function settleAs(
   signer: Signer,
   vault: VaultHost,
-  known: Known,
   options: ParsedOptions,
+  known: Known,
 ): Promise<SettlementResult | Stopped> {
+  const { ifExpired, partial, tokens = [] } = options;
   const current = await readCurrentRound(vault);
-  const { chainId, contract, round } = current;
   known.at = current;
-  known.round = round;
+  const { chainId, contract, round } = current;
   const journal = await Journal.of(vault, chainId, contract.address);
   await journal.refuseUnfinished();
   const route = await findRoute(vault, signer.address, "latest", {
     round,
-    mustHaveEnded: options.ifExpired,
-    mustSettle: options.partial !== true,
-    tokens: options.tokens ?? [],
+    mustHaveEnded: ifExpired,
+    mustSettle: partial !== true,
+    tokens,
   });
   known.guard = route.guard?.address;
   // Only now, so that a wrong key or guard fails every run of a keeper.
-  const { ifExpired } = options;
   const obstacle = await findObstacle(vault, current, { ifExpired });
   if (obstacle !== undefined) {
     return obstacle;
@@ -113,76 +172,12 @@ async function settleAs(
   if ("kind" in agreed) {
     return agreed;
   }
-  const { preview } = agreed.preflight;
-  known.preview = preview;
   await journal.requireSameChainKind(vault);
   // Another process may have begun one before the user confirmed.
   await journal.refuseUnfinished();
   const entry = await signEntry(vault, agreed, options);
   await journal.begin(entry);
-  return await followToEnd(vault, journal, entry, options, preview);
-}
-
-/** What a run knows by now, for the result of the step that ends it. */
-interface Known {
-  at?: Pick<RoundAtBlock, "block" | "chainId">;
-  round?: VaultRound;
-  guard?: Address | undefined;
-  preview?: Simulation | null;
-  /** Of a transaction that an earlier run sent. */
-  hash?: Hex | undefined;
-  /** True once the journal has a settlement of an earlier run, which is not finished. */
-  isOpen?: boolean;
-}
-
-/**
- * Takes the steps of a settlement until one of them ends it, or throws an error with `refuses`
- * in errors.ts.
- */
-async function untilStopped(
-  vault: VaultHost,
-  steps: (known: Known) => Promise<SettlementResult | Stopped>,
-): Promise<SettlementResult> {
-  const known: Known = {};
-  const ended = await steps(known).catch((error: unknown) => {
-    if (refusesSettlement(error)) {
-      return refusedBy(error);
-    }
-    throw error;
-  });
-  const { at, isOpen = false } = known;
-  if (!("kind" in ended)) {
-    return { ...ended, block: ended.block ?? at?.block };
-  }
-  // VAULT_SETTLEMENT_UNFINISHED names the transaction of another run.
-  const { transaction } = ended.error?.details ?? {};
-  const hash = isHexString(transaction, 32) ? transaction : known.hash;
-  const reason = isOpen ? stillOpen(ended.reason) : ended.reason;
-  return {
-    settlement: toSettlement({ ...ended, reason, hash }, known),
-    isFinal: !isOpen,
-    chainId: at?.chainId ?? (await vault.chainId()),
-    block: at?.block,
-    refusal: ended.error,
-  };
-}
-
-/** Refuses if there is a round to settle; needs no account, and sends nothing. */
-async function requireSettled(
-  vault: VaultHost,
-  { ifExpired }: ParsedOptions,
-): Promise<SettlementResult> {
-  return await untilStopped(vault, async (known) => {
-    const current = await readCurrentRound(vault);
-    const { round } = current;
-    known.at = current;
-    known.round = round;
-    const details = { round: describeRound(round) };
-    return (
-      (await findObstacle(vault, current, { ifExpired })) ??
-      refusedBy(vaultError("VAULT_SETTLEMENT_NEEDED", details))
-    );
-  });
+  return await followToEnd(vault, journal, entry, options, known.preview);
 }
 
 /**
@@ -195,14 +190,13 @@ async function heedRevert(
   round: VaultRound,
   { confirm, retryReverted, emit }: ParsedOptions,
 ): Promise<void> {
-  const error = await revertedBefore(vault, journal, round);
-  if (error === undefined) {
-    return;
-  }
-  if (confirm === undefined && retryReverted !== true) {
-    throw error;
-  }
-  emit({ type: "trouble", message: error.shortMessage });
+  await refuseReverted(vault, journal, round).catch((error: unknown) => {
+    const isHeeded = confirm !== undefined || retryReverted === true;
+    if (!isHeeded || !hasErrorCode(error, "VAULT_REVERTED_BEFORE")) {
+      throw error;
+    }
+    emit({ type: "trouble", message: error.shortMessage });
+  });
 }
 
 /** Signs the transaction, and makes what is written to the journal before it is sent. */
@@ -232,46 +226,37 @@ async function signEntry(
 }
 
 /** Follows the transaction of an earlier process, or replaces it. */
-async function resume(
-  vault: VaultHost,
-  options: ParsedOptions,
-): Promise<SettlementResult> {
-  return await untilStopped(vault, async (known) => {
-    const at = await readRoundAt(vault, "latest");
-    const { chainId, contract, block } = at;
-    known.at = at;
-    const journal = await Journal.of(vault, chainId, contract.address);
-    const unfinished = await journal.read();
-    if (unfinished === undefined) {
-      const settlement = await describeFinished(
-        vault,
-        journal,
-        contract.address,
-      );
-      return { settlement, isFinal: true, chainId, block };
-    }
-    const entry = { ...unfinished, resumed: true } as const;
-    const newest = newestOf(entry);
-    known.round = entry.round;
-    known.guard = entry.guard;
-    known.hash = newest.hash;
-    known.isOpen = true;
-    if (options.replacement !== undefined) {
-      await requireReplaceable(vault, newest);
-    }
-    if (!(await journal.update(entry))) {
-      // The process that began it, or another one, has just finished it.
-      return await resume(vault, options);
-    }
-    const { hash = null, nonce, from } = newest;
-    options.emit({ type: "resuming", hash, nonce });
-    return await inTurn(
-      vault.rpc,
-      from,
-      async () => await followToEnd(vault, journal, entry, options),
-    );
-  });
-}
+const resume: Steps = async (vault, options, known) => {
+  const at = await readRoundAt(vault, "latest");
+  known.at = at;
+  const { chainId, contract, block } = at;
+  const journal = await Journal.of(vault, chainId, contract.address);
+  const unfinished = await journal.read();
+  if (unfinished === undefined) {
+    const settlement = await describeFinished(vault, journal, contract.address);
+    return { settlement, isFinal: true, chainId, block };
+  }
+  const entry = { ...unfinished, resumed: true } as const;
+  const newest = newestOf(entry);
+  const { hash = null, nonce, from } = newest;
+  known.at = { ...at, round: entry.round };
+  known.guard = entry.guard;
+  known.hash = newest.hash;
+  known.isOpen = true;
+  if (options.replacement !== undefined) {
+    await requireReplaceable(vault, newest);
+  }
+  if (!(await journal.update(entry))) {
+    // The process that began it, or another one, has just finished it.
+    return await run(resume, vault, options);
+  }
+  options.emit({ type: "resuming", hash, nonce });
+  return await inTurn(
+    vault.rpc,
+    from,
+    async () => await followToEnd(vault, journal, entry, options),
+  );
+};
 
 const failures = ["not-settled", "refused", "reverted", "unconfirmed"] as const;
 
@@ -318,7 +303,7 @@ async function describeFinished(
  * If nothing more can be found out, the journal is released: the next settlement may begin.
  * Else it stays, to be resumed.
  */
-export async function followToEnd(
+async function followToEnd(
   vault: VaultHost,
   journal: Journal,
   entry: JournalEntry,

@@ -1,5 +1,4 @@
 import { isFailedReading } from "../../src/client/read-at-block.js";
-import type { FailedReading } from "../../src/client/read-at-block.js";
 import { toDecimal } from "../../src/protocol/amounts.js";
 import {
   get,
@@ -11,9 +10,8 @@ import type { VaultState } from "../vault-state.js";
 import { decimalsOf, valuesIn } from "./values.js";
 import type { PlacedValue } from "./values.js";
 
-/** A gauge; without a value it has no sample. */
+/** Name without `vault_`, help, value, and labels of its own. Without a value it is left out. */
 type Sample = readonly [
-  /** Without `vault_`. */
   name: string,
   help: string,
   /** Decimal numbers are exact: Prometheus rounds them to 64-bit floating point. */
@@ -77,46 +75,31 @@ function escape(text: string): string {
 }
 
 function samplesOf(state: VaultState): readonly Sample[] {
-  const { readings, isUp, keeper } = state;
-  const { number, timestamp } = state.envelope.block;
-  const { expired, secondsToEnd, code } = keeper;
-  const known = <Value>(value: Value | FailedReading): Value | undefined =>
-    isFailedReading(value) ? undefined : value;
-  const open = known(keeper.openSettlement);
+  const { readings, isUp, keeper, envelope } = state;
+  const { number, timestamp } = envelope.block;
+  const { expired, secondsToEnd, code, openSettlement: open } = keeper;
+  const { canBeSettled } = keeper;
+  const able = isFailedReading(canBeSettled) ? null : canBeSettled;
+  const [isOpen, since] = isFailedReading(open)
+    ? []
+    : [open !== null, open?.since];
+  const obstacle = { code: code ?? "" };
   return [
     up(isUp),
     ["block_number", "Block of the readings", number],
     ["block_timestamp_seconds", "Its time, Unix seconds", timestamp],
-    ...standaloneQueries.map(({ path }): Sample => [
-      "reading_up",
-      "1 if the reading succeeded",
-      !isFailedReading(get(readings, path)),
-      { reading: path.join(".") },
-    ]),
+    ...standaloneQueries.map(({ path }): Sample => {
+      const isRead = !isFailedReading(get(readings, path));
+      const labels = { reading: path.join(".") };
+      return ["reading_up", "1 if the reading succeeded", isRead, labels];
+    }),
     ...valuesIn(readings).flatMap((one) => sampleOf(one, state)),
     ["round_expired", "1 if the round has ended", expired],
     ["round_remaining_seconds", "Negative after the round's end", secondsToEnd],
-    [
-      "can_be_settled",
-      "1 if the next unattended run would settle the round, once it has ended",
-      known(keeper.canBeSettled),
-    ],
-    [
-      "settlement_open",
-      "1 if a settlement is under way",
-      open === undefined ? undefined : open !== null,
-    ],
-    [
-      "settlement_open_since_timestamp_seconds",
-      "Time at which it began, Unix seconds",
-      open?.since,
-    ],
-    [
-      "settlement_obstacle",
-      "1 for the code of what keeps the next unattended run from settling",
-      code === null ? null : 1,
-      { code: `${code}` },
-    ],
+    ["can_be_settled", "1 if the next unattended run would settle", able],
+    ["settlement_open", "1 if a settlement is under way", isOpen],
+    ["settlement_open_since_timestamp_seconds", "When it began", since],
+    ["settlement_obstacle", "1 for what stops a run", code && 1, obstacle],
   ];
 }
 
@@ -128,19 +111,12 @@ const suffixes: { readonly [Name in Unit]?: string } = {
   token: "_tokens",
 };
 
-/**
- * A value with its unit in the name: another scale has another name. No sample has what only
- * a settlement writes, while the round is open.
- */
+/** A value with its unit in the name: another scale has another name. */
 function sampleOf(
   { query, field, value }: PlacedValue,
-  { readings: { round }, settings }: VaultState,
+  { settings }: VaultState,
 ): readonly Sample[] {
-  const isOpen = isFailedReading(round) || !round.settled;
-  if (
-    field === undefined ||
-    (isOpen && /^settled(?:Price|Amount)$/u.test(field.name))
-  ) {
+  if (field === undefined) {
     return [];
   }
   const { title, inputs, targetName } = operationEntry(query.operation);
@@ -154,14 +130,13 @@ function sampleOf(
   const suffix = isScaled ? (suffixes[unit] ?? "") : "_raw";
   // A percentage is a hundred times the ratio.
   const scale = (decimals ?? 0) + (unit === "percent" ? 2 : 0);
+  const kind = toSnakeCase(targetName ?? inputs[0]?.name ?? "");
   return [
     [
       toSnakeCase(name) + suffix,
       isOnly ? title : `${title}: ${field.label}`,
       typeof value === "bigint" ? toDecimal(value, scale) : value === true,
-      variant === undefined
-        ? {}
-        : { [toSnakeCase(targetName ?? inputs[0]?.name ?? "")]: variant },
+      variant === undefined ? {} : { [kind]: variant },
     ],
   ];
 }

@@ -214,10 +214,11 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
       says: /^The round was settled by somebody else before block 9, in which this transaction was mined/u,
     },
     {
-      title: "is nothing-to-do if the next round was there before its block",
+      title:
+        "is not-settled if the round was settled, and the next one there, before its block",
       blocks: [settledRound, nextRound, [idle]],
-      is: { ...late, after: NEXT },
-      says: /settled by somebody else before block 8/u,
+      is: { ...notSettled, after: NEXT },
+      says: /^MISMATCH/u,
     },
   ],
   "a transaction whose state the node lacks": [

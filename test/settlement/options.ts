@@ -112,7 +112,7 @@ describe("options of settleAll", () => {
     {
       title: "resume takes false for an option that it excludes",
       options: { ...resume, assertOnly: false },
-      is: { code: "VAULT_NOTHING_TO_RESUME", before: null },
+      is: { code: "VAULT_NOTHING_TO_RESUME" },
     },
     {
       title: "assertOnly asks for no account, so that it needs no signer",

@@ -407,8 +407,8 @@ describe("what vault watch prints of an event", () => {
     expect(textOf(showChanges(now, changed, false)).split("\n")).to.deep.equal([
       `block 6 · ${label} · 7 tokens`,
       `block 6 · Volume · failed: ${volume.error.shortMessage}`,
-      "block 6 · Expired · yes",
       `block 6 · ${ATTEMPT} · no, why`,
+      "block 6 · Expired · yes",
     ]);
   });
 

@@ -118,15 +118,6 @@ describe("metrics of vault status", () => {
     ]);
   });
 
-  it("renderMetrics has no settled price or amount of an open round", () => {
-    const open = { ...readings, round: { ...round, settled: false } };
-    const [gone = [], come] = changeOf({ readings: open });
-    expect(gone.map((line) => line.split("{")[0])).to.deep.equal([
-      ...["round_settled_price", "round_settled_amount_raw", "round_settled"],
-    ]);
-    expect(come).to.deep.equal(["round_settled{} 0"]);
-  });
-
   it("renderMetrics has no value of a round that failed", () => {
     const [gone, come] = changeOf({ readings: { ...readings, round: failed } });
     expect(come).to.deep.equal(['reading_up{reading="round"} 0']);
