@@ -99,7 +99,12 @@ function samplesOf(state: VaultState): readonly Sample[] {
     ["can_be_settled", "1 if the next unattended run would settle", able],
     ["settlement_open", "1 if a settlement is under way", isOpen],
     ["settlement_open_since_timestamp_seconds", "When it began", since],
-    ["settlement_obstacle", "1 for what stops a run", code && 1, obstacle],
+    [
+      "settlement_obstacle",
+      "1 for what stops a run",
+      code === null ? null : 1,
+      obstacle,
+    ],
   ];
 }
 
