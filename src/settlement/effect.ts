@@ -24,7 +24,7 @@ import {
   requireSameBranch,
 } from "../rpc/blocks.js";
 import type { BlockId, BlockInfo } from "../rpc/blocks.js";
-import { callContract, getBalance, tryCall } from "../rpc/chain.js";
+import { callContract, tryCall } from "../rpc/chain.js";
 import { isUnanswered } from "../rpc/errors.js";
 import type { Receipt } from "../rpc/transactions.js";
 import type { JournalEntry } from "../sending/journal.js";
