@@ -3,7 +3,7 @@ import type { ConfigurationVariableHooks } from "hardhat/types/hooks";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
-import { givenInput } from "../src/client/inputs.js";
+import { notOneOf } from "../src/client/inputs.js";
 import type { BlockTag } from "../src/client/inputs.js";
 import { readHeader } from "../src/client/read-at-block.js";
 import type { VaultClient } from "../src/client/vault-client.js";
@@ -23,24 +23,17 @@ import type { CommonValues } from "./definitions.js";
 import type { Envelope } from "./output/blocks.js";
 import type { Task } from "./parse-options.js";
 import { taskAction, toVaultError } from "./run-task.js";
-import type {
-  StreamedReport,
-  TaskReport,
-  TaskSurroundings,
-} from "./run-task.js";
+import type { TaskResult, TaskSurroundings } from "./run-task.js";
 
-/** How a task opens the network. */
+/** How a task opens the network. Times are milliseconds. */
 export interface Opening extends Pick<CommonValues, "at" | "instance"> {
-  /**
-   * `read` opens an HTTP network without its accounts: it never resolves a private key, nor
-   * prompts for one.
-   */
+  /** `read` never resolves a private key, nor prompts for one. */
   readonly access: "read" | "write";
-  /** Milliseconds, of the connection and of each variable of the configuration. */
+  /** For each variable of the configuration. */
   readonly timeout?: number | undefined;
   /**
-   * Upper bound, in milliseconds, for the configured timeout of a request, after which
-   * Hardhat ends one that nobody waits for any more. Default: `timeout`.
+   * Upper bound for the configured timeout of a request, after which Hardhat ends one that
+   * nobody waits for any more. Default: `timeout`.
    */
   readonly requestTimeout?: number;
 }
@@ -54,8 +47,8 @@ export async function withVault<T>(
   const { access, at, instance, timeout } = opening;
   const { requestTimeout = timeout ?? Infinity } = opening;
   const { name: network, config } = selectedNetwork(hre);
-  const shown = escapeUntrusted(network);
-  terminal.progress(`Waiting for ${shown}`);
+  const waiting = `Waiting for ${escapeUntrusted(network)}`;
+  terminal.progress(waiting);
   // Fails before a connection is opened.
   settingsOf(network, config, instance);
   // An in-process chain lives as long as its connection: a task that a script
@@ -77,16 +70,15 @@ export async function withVault<T>(
           },
         });
   };
-  const waits = limitWaits(network, timeout);
-  hre.hooks.registerHandlers("configurationVariables", waits.hooks);
-  const connecting = connect();
+  const hooks = limitVariables(timeout);
+  hre.hooks.registerHandlers("configurationVariables", hooks);
+  let connection: Awaited<ReturnType<typeof connect>> | undefined;
   try {
-    const { vault: own } = await waits
-      .inTime(connecting)
-      .catch((error: unknown) => {
-        const source = { network, redactor, isBehindHardhat: true };
-        throw classify(error, source, "the connection").error;
-      });
+    connection = await connect().catch((error: unknown) => {
+      const source = { network, redactor, isBehindHardhat: true };
+      throw classify(error, source, "the connection").error;
+    });
+    const { vault: own } = connection;
     const vault = instance === undefined ? own : own.instance(instance);
     if (at === undefined) {
       await vault.useScalesOfMocks();
@@ -95,10 +87,10 @@ export async function withVault<T>(
     return await work(
       located.withOptions({
         onRetry: ({ method, reason, problem, attempt }) => {
-          if (reason === "pending" || attempt > 1) {
-            terminal.progress(
-              `Waiting for ${shown}: ${reason === "pending" ? problem : `${method} failed ${attempt} times`}`,
-            );
+          if (reason === "pending") {
+            terminal.progress(`${waiting}: ${problem}`);
+          } else if (attempt > 1) {
+            terminal.progress(`${waiting}: ${method} failed ${attempt} times`);
           }
         },
       }),
@@ -106,15 +98,11 @@ export async function withVault<T>(
   } catch (error) {
     throw toVaultError(error, redactor);
   } finally {
-    hre.hooks.unregisterHandlers("configurationVariables", waits.hooks);
+    hre.hooks.unregisterHandlers("configurationVariables", hooks);
     if (!isShared) {
-      // Not awaited, since it waits for requests whose deadline is over, or for a
-      // connection that was not opened in time. Nothing depends on what fails to close.
-      connecting
-        .then(async (connection) => {
-          await connection.close();
-        })
-        .catch(() => undefined);
+      // Not awaited, since it waits for requests whose deadline is over. Nothing depends
+      // on what fails to close.
+      connection?.close().catch(() => undefined);
     }
   }
 }
@@ -124,63 +112,44 @@ export function selectedNetwork(hre: HardhatRuntimeEnvironment): {
   readonly name: string;
   readonly config: NetworkConfig;
 } {
-  const { networks } = hre.config;
   // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- typed as always there, but undefined without --network
   const name = hre.globalOptions.network ?? "default";
-  const config = Object.hasOwn(networks, name) ? networks[name] : undefined;
-  if (config === undefined) {
-    throw vaultError("VAULT_INVALID_ENUM", {
-      where: "--network",
-      value: givenInput(name),
-      allowed: Object.keys(networks)
-        .filter((known) => known !== FORK_NETWORK)
-        .join(", "),
-    });
+  const { networks } = hre.config;
+  const names = Object.keys(networks).filter((one) => one !== FORK_NETWORK);
+  const config = networks[name];
+  if (config === undefined || !names.includes(name)) {
+    throw notOneOf("--network", names, name);
   }
   return { name, config };
 }
 
 /**
- * Ends the wait for the connection, and for each variable of the configuration, in time, and
- * names the variable that a keystore has not given, or for which it asks without a terminal.
+ * Ends the wait for each variable of the configuration in time, and names one that a keystore
+ * has not given, or for which it asks without a terminal.
  */
-function limitWaits(network: string, timeout: number | undefined) {
-  /** Hardhat resolves one after the other. */
-  let variable: string | undefined;
-  const toError = (problem: string): VaultError => {
-    if (variable === undefined) {
-      return vaultError("VAULT_RPC_TIMEOUT", {
-        network,
-        method: "the connection",
-      });
-    }
-    const name = quoteForeignText(variable);
-    return vaultError("VAULT_CONFIG_VARIABLE", {
-      where: `The configuration variable ${name}`,
-      problem: `${problem} Set ${name} in the environment of this process: a scheduler such as cron has an environment of its own.`,
-    });
-  };
-  const inTime = async <T>(work: Promise<T>): Promise<T> => {
-    const seconds = (timeout ?? Infinity) / 1_000;
-    const problem = `neither a person nor a plugin gave its value within ${seconds} s.`;
-    const late = (): VaultError => toError(problem);
-    return await orAbort(async () => await work, [], timeout, late);
-  };
-  const hooks: Partial<ConfigurationVariableHooks> = {
-    fetchValue: async (context, asked, next) => {
-      variable = asked.name;
+function limitVariables(
+  timeout: number | undefined,
+): Partial<ConfigurationVariableHooks> {
+  return {
+    fetchValue: async (context, variable, next) => {
+      const name = quoteForeignText(variable.name);
+      const unresolved = (problem: string): VaultError =>
+        vaultError("VAULT_CONFIG_VARIABLE", {
+          where: `The configuration variable ${name}`,
+          problem: `${problem} Set ${name} in the environment of this process: a scheduler such as cron has an environment of its own.`,
+        });
+      const seconds = Number(timeout) / 1_000;
+      const late = `neither a person nor a plugin gave its value within ${seconds} s.`;
+      const fetch = async (): Promise<string> => await next(context, variable);
       try {
-        return await inTime(next(context, asked));
+        return await orAbort(fetch, [], timeout, () => unresolved(late));
       } catch (error) {
         throw hasErrorCode(error, "VAULT_HARDHAT_ERROR")
-          ? toError(String(error.details["problem"]))
+          ? unresolved(String(error.details["problem"]))
           : error;
-      } finally {
-        variable = undefined;
       }
     },
   };
-  return { hooks, inTime };
 }
 
 function actionWith(access: "read" | "write") {
@@ -190,7 +159,7 @@ function actionWith(access: "read" | "write") {
       vault: HardhatVault,
       args: Values,
       surroundings: TaskSurroundings,
-    ) => Promise<TaskReport | StreamedReport>,
+    ) => TaskResult,
   ): NewTaskActionFunction =>
     taskAction(task, async (args, surroundings) => {
       const { at, instance, timeout } = args;

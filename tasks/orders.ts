@@ -33,7 +33,7 @@ export default readAction(tasks.orders, async (vault, args, { terminal }) => {
     raw,
   });
   const isRead = await writeListing(listing, args, terminal);
-  return { streamed: true, ok: !isRead || listing.failures() === 0 };
+  return !isRead || listing.failures() === 0;
 });
 
 /** Hides secrets. With a limit, the last orders, the last of all first: ids rise with time. */

@@ -7,18 +7,16 @@ import {
   readInOneCall,
   readHeader,
 } from "../src/client/read-at-block.js";
-import { getNextBlock } from "../src/rpc/blocks.js";
-import { maxHeadAge } from "../src/settlement/current-round.js";
 import { vaultError } from "../src/errors.js";
 import { asRecord } from "../src/json.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { operationEntry, set, queriesOf } from "../src/protocol/index.js";
 import type { Field, Query, ReadOperationName } from "../src/protocol/index.js";
+import { readTask } from "./definitions.js";
 import { hideInOrder, readAction } from "./open-vault.js";
 import { labelledValues, title } from "./output/blocks.js";
 import { formatValue, readingsBlock } from "./output/values.js";
 import { parseDecimal, parseFutureTime, toFlag } from "./parse-options.js";
-import { readTask } from "./definitions.js";
 
 export function createReadAction(
   operation: ReadOperationName,
@@ -26,26 +24,21 @@ export function createReadAction(
   const { inputs, key, title: name } = operationEntry(operation);
   return readAction(readTask(operation), async (vault, args) => {
     const { block: blockTag, from, raw, ...rest } = args;
-    const typed: Readonly<Record<string, unknown>> = rest;
-    const flagOf = (field: Field): string => toFlag(field.option ?? field.name);
-    const values = inputs.map((field) => {
-      const value = typed[field.option ?? field.name];
-      // Refused before any request, if the scale is not known.
-      return field.unit === "token" && typeof value === "string"
-        ? inTokensOf(vault, value, flagOf(field))
-        : value;
-    });
     const context = vault.withOptions({ from }).readContext({ blockTag });
+    const typed = inputs.map((field) => inUnits(vault, field, asRecord(rest)));
     // The clock of the chain is read first only if a time counts from it.
     const header = inputs.some(({ unit }) => unit === "timestamp")
       ? await readHeader(context)
       : undefined;
-    const given = inputs.map((field, index) => {
-      const value = values[index];
-      return header !== undefined && field.unit === "timestamp"
-        ? parseFutureTime(String(value), flagOf(field), header.block.timestamp)
-        : value;
-    });
+    const given = inputs.map((field, index) =>
+      header !== undefined && field.unit === "timestamp"
+        ? parseFutureTime(
+            String(typed[index]),
+            flagOf(field),
+            header.block.timestamp,
+          )
+        : typed[index],
+    );
     const [first] = given;
     const isVariant = inputs[0]?.unit === "contractType";
     // Without arguments, a call for each contract or contract type.
@@ -71,21 +64,13 @@ export function createReadAction(
     };
     // One call is of one block by itself; a block that is named is read by its hash.
     const isAlone = header === undefined && context.block === "latest";
-    const { chainId, block, ...found } =
+    const { chainId, block, values } =
       (isAlone ? await readInOneCall(context, calls) : undefined) ??
       (await readPinned());
     const envelope = { network: vault.networkName, chainId, block };
-    // Where blocks are made on demand, a round ends by the time of the next one.
-    const isNow =
-      operation === "getLatestRoundInfo" &&
-      context.block === "latest" &&
-      maxHeadAge(vault) === undefined;
-    const { timestamp: chainTime } = isNow
-      ? await getNextBlock(vault.rpc)
-      : block;
     const isId = inputs[0]?.unit === "none" && typeof first === "bigint";
     const places: Record<string, unknown> = {};
-    const readings = found.values.map((value, index) => {
+    const readings = values.map((value, index) => {
       const shown = hideInOrder(vault, value);
       const path = queries[index]?.path ?? [key];
       // The order of a document has its id.
@@ -93,7 +78,7 @@ export function createReadAction(
       set(places, path, document);
       return { variant: path[1], value: shown };
     });
-    const format = { ...vault.settings, chainTime, raw };
+    const format = { ...vault.settings, chainTime: block.timestamp, raw };
     return {
       json: { ...envelope, ...places },
       blocks: [
@@ -112,16 +97,27 @@ export function createReadAction(
   });
 }
 
-/** @throws VaultError VAULT_TOKEN_DECIMALS_NOT_CONFIGURED */
-function inTokensOf(
+const flagOf = ({ name, option = name }: Field): string => toFlag(option);
+
+/**
+ * An input as it was parsed; an amount in tokens becomes an integer.
+ *
+ * @throws VaultError VAULT_TOKEN_DECIMALS_NOT_CONFIGURED
+ */
+function inUnits(
   { networkName: network, settings: { tokenDecimals } }: HardhatVault,
-  text: string,
-  where: string,
-): bigint {
+  field: Field,
+  args: Readonly<Record<string, unknown>>,
+): unknown {
+  const value = args[field.option ?? field.name];
+  if (field.unit !== "token" || typeof value !== "string") {
+    return value;
+  }
+  const where = flagOf(field);
   if (tokenDecimals === undefined) {
     throw vaultError("VAULT_TOKEN_DECIMALS_NOT_CONFIGURED", { where, network });
   }
-  return parseDecimal(text, where, tokenDecimals);
+  return parseDecimal(value, where, tokenDecimals);
 }
 
 /** Several arguments become one object, as `vault.read` takes them. */

@@ -24,7 +24,7 @@ export default readAction(tasks.rounds, async (vault, args, { terminal }) => {
   const context = { ...vault.settings, chainTime, raw };
   const listing = roundListing(envelope, rounds, context);
   await writeListing(listing, args, terminal);
-  return { streamed: true, ok: true };
+  return true;
 });
 
 const { outputs: fields } = operations.getLatestRoundInfo;

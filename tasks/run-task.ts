@@ -23,19 +23,12 @@ import type { Terminal } from "./terminal.js";
 
 /** The result of a task. */
 export interface TaskReport {
-  readonly streamed?: undefined;
   /** The document of `--json`; bigints become decimal strings. */
   readonly json: unknown;
   /** The same for a person. */
   readonly blocks: readonly Block[];
   /** False for exit code 1. Default: true. */
   readonly ok?: boolean;
-}
-
-/** The result of a task that wrote its output itself. */
-export interface StreamedReport {
-  readonly streamed: true;
-  readonly ok: boolean;
 }
 
 export interface TaskSurroundings {
@@ -45,6 +38,9 @@ export interface TaskSurroundings {
   readonly rawArgs: RawArgs;
 }
 
+/** A task that writes its output itself returns if it succeeded. */
+export type TaskResult = Promise<TaskReport | boolean>;
+
 /**
  * Makes the action of a task: it parses the options, works, and prints the report or the
  * error. An error is never rethrown: Hardhat would print its stack and its causes,
@@ -52,10 +48,7 @@ export interface TaskSurroundings {
  */
 export function taskAction<Values>(
   task: Task<Values>,
-  work: (
-    args: Values,
-    surroundings: TaskSurroundings,
-  ) => Promise<TaskReport | StreamedReport>,
+  work: (args: Values, surroundings: TaskSurroundings) => TaskResult,
 ): NewTaskActionFunction {
   return async (args: RawArgs, hre) => {
     const rawArgs = { ...args, network: hre.globalOptions.network };
@@ -64,13 +57,14 @@ export function taskAction<Values>(
       try {
         const values = parseOptions(task, args);
         const report = await work(values, { hre, terminal, rawArgs });
-        if (report.streamed === undefined) {
-          const text =
-            args["json"] === true
-              ? toSafeJson(toDocument(report.json))
-              : renderText(report.blocks, out.style);
-          await out.write(`${text}\n`);
+        if (typeof report === "boolean") {
+          return report;
         }
+        const text =
+          args["json"] === true
+            ? toSafeJson(toDocument(report.json))
+            : renderText(report.blocks, out.style);
+        await out.write(`${text}\n`);
         return report.ok !== false;
       } catch (thrown) {
         const error = toVaultError(thrown, projectRedactor(hre));

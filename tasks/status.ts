@@ -57,10 +57,9 @@ export default readAction(tasks.status, async (vault, args, { terminal }) => {
   const states = hasOwn ? [own, ...instances] : instances;
   if (format !== undefined) {
     await terminal.out.write(renderMetrics(states));
-    const ok = states.every(
+    return states.every(
       ({ isUp, keeper }) => isUp && !isFailedReading(keeper.openSettlement),
     );
-    return { streamed: true, ok };
   }
   const failures = states.flatMap((state) => state.failures);
   return {

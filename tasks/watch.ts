@@ -48,11 +48,11 @@ export default taskAction(
             ? renderText(blocks, out.style)
             : toSafeJson(toDocument(json));
           if (!(await out.write(`${shown}\n`))) {
-            return { streamed: true, ok: isMet };
+            return isMet;
           }
           progress(`Watching ${escapeUntrusted(vault.networkName)}`);
         }
-        return { streamed: true, ok: true };
+        return true;
       },
     ),
 );

@@ -1,6 +1,5 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
-import { setImmediate } from "node:timers/promises";
 
 import { expect } from "chai";
 import { configVariable } from "hardhat/config";
@@ -210,37 +209,6 @@ describe("a task whose configuration a keystore has, which asks for its password
       );
     });
   }
-
-  it("vault volume --timeout 1 ends though a plugin never opens the connection: VAULT_RPC_TIMEOUT", async () => {
-    const hre = await hreOnLive(server.url, {
-      vault: { contracts: documentedContracts },
-    });
-    let open = (): void => undefined;
-    let closed = 0;
-    hre.hooks.registerHandlers("network", {
-      newConnection: async (context, next) => {
-        await new Promise<void>((resolve) => {
-          open = resolve;
-        });
-        return await next(context);
-      },
-      closeConnection: async (context, connection, next) => {
-        await next(context, connection);
-        closed += 1;
-      },
-    });
-    const { stdout, exitCode } = await runTyped(
-      hre,
-      "volume --timeout 1 --json",
-    );
-    expect(exitCode).to.equal(1);
-    expect(errorOf(stdout)).to.include({ code: "VAULT_RPC_TIMEOUT" });
-    // What comes too late is closed.
-    open();
-    while (closed === 0) {
-      await setImmediate();
-    }
-  });
 });
 
 // How an address is found: test/plugin/addresses.ts.

@@ -426,9 +426,9 @@ describe("what vault watch prints of an event", () => {
 describe("vault watch on a node", () => {
   const tasks = useTasks();
 
-  it("watch --from reads as that account, which mock fail --from names", async () => {
+  it("watch --from reads as that account, whose calls fail", async () => {
     await tasks.run("settle --yes");
-    await tasks.run(`mock fail queryVolume closed --from ${NOBODY}`);
+    await tasks.mocks.fail("queryVolume", "closed", { from: NOBODY });
     const seen = async (options: string): Promise<string> =>
       (await tasks.run(`watch --until settled --json ${options}`)).stdout;
     expect(await seen(`--from ${NOBODY}`))
