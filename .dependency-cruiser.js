@@ -103,7 +103,7 @@ export default {
           "^(?:src/(?:protocol/|index\\.ts)|tasks/(?:index|definitions)\\.ts)",
       },
       to: {
-        path: "^src/protocol/(?:contracts|display-decimals|enums|operations|queries|readings|types|units)\\.ts",
+        path: "^src/protocol/(?:operations|queries|readings|units)\\.ts",
       },
     },
     {

@@ -1,4 +1,4 @@
-import { ContractType, OrderState, keysOf } from "../src/protocol/enums.js";
+import { ContractType, OrderState, keysOf } from "../src/protocol/units.js";
 import { contractRoleNames } from "../src/protocol/operations.js";
 import type { Field, ReadOperationName } from "../src/protocol/operations.js";
 import { operationEntry, operationNames } from "../src/protocol/queries.js";

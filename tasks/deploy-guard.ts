@@ -3,7 +3,7 @@ import { ZeroAddress } from "ethers";
 import { invalidArgument, vaultError } from "../src/errors.js";
 import { escapeUntrusted } from "../src/escape.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
-import { formatNative } from "../src/protocol/amounts.js";
+import { formatNative } from "../src/protocol/round.js";
 import { deployGuard } from "../src/settlement/deploy-guard.js";
 import { tasks } from "./definitions.js";
 import type { TaskValues } from "./definitions.js";

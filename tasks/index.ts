@@ -6,7 +6,7 @@ import type {
   TaskDefinition,
 } from "hardhat/types/tasks";
 
-import { keysOf } from "../src/protocol/enums.js";
+import { keysOf } from "../src/protocol/units.js";
 import { operationEntry, readOperationNames } from "../src/protocol/queries.js";
 import { readTask, tasks } from "./definitions.js";
 import type { Task } from "./parse-options.js";

@@ -7,8 +7,7 @@ import { OTHER_ORIGIN } from "../src/guard/call.js";
 import { isInProcess } from "../src/host.js";
 import type { VaultHost } from "../src/host.js";
 import { toJsonValue } from "../src/json.js";
-import { formatNative } from "../src/protocol/amounts.js";
-import { isSameRound } from "../src/protocol/round.js";
+import { formatNative, isSameRound } from "../src/protocol/round.js";
 import { buildSettlement, toSafeBatch } from "../src/settlement/calldata.js";
 import { stillOpen } from "../src/settlement/effect.js";
 import {

@@ -8,23 +8,24 @@ import { AssertionError } from "node:assert";
 
 import type { VaultErrorCode } from "../errors.js";
 import type { CallArguments, OperationName } from "../protocol/index.js";
-import { assertVerdict } from "./assertion.js";
-import type { AssertedVault, Verdict } from "./assertion.js";
-import { checkReadings } from "./change-readings.js";
-import type { ExpectedReadings } from "./change-readings.js";
-import { checkRejection } from "./rejection.js";
-import type { ExpectedVaultError } from "./rejection.js";
+import { assertVerdict, checkRejection } from "./assertion.js";
+import type {
+  AssertedVault,
+  ExpectedVaultError,
+  Verdict,
+} from "./assertion.js";
 import {
+  checkReadings,
   checkSettledRound,
   checkSettledWith,
   checkSettlement,
-} from "./settled-round.js";
-import { checkCalled } from "./vault-calls.js";
+} from "./readings.js";
+import type { ExpectedReadings } from "./readings.js";
+import { checkCalled } from "./transaction.js";
 
-export type { AssertedVault } from "./assertion.js";
-export type { ExpectedVaultError } from "./rejection.js";
+export type { AssertedVault, ExpectedVaultError } from "./assertion.js";
 export type { CallArguments } from "../protocol/index.js";
-export type { ExpectedReadings, ExpectedValue } from "./change-readings.js";
+export type { ExpectedReadings, ExpectedValue } from "./readings.js";
 
 /**
  * Values that a round was settled with, unscaled; omitted ones may be anything. A value

@@ -9,11 +9,8 @@ import { use } from "chai";
 import { vaultMatchers } from "./vault-matchers.js";
 
 export type * from "./type-extensions.js";
-export type {
-  ExpectedReadings,
-  ExpectedValue,
-} from "../assert/change-readings.js";
-export type { ExpectedVaultError } from "../assert/rejection.js";
+export type { ExpectedReadings, ExpectedValue } from "../assert/readings.js";
+export type { ExpectedVaultError } from "../assert/assertion.js";
 export type { CallArguments } from "../protocol/index.js";
 
 use(vaultMatchers);

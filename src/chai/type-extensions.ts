@@ -1,6 +1,5 @@
-import type { AssertedVault } from "../assert/assertion.js";
-import type { ExpectedReadings } from "../assert/change-readings.js";
-import type { ExpectedVaultError } from "../assert/rejection.js";
+import type { AssertedVault, ExpectedVaultError } from "../assert/assertion.js";
+import type { ExpectedReadings } from "../assert/readings.js";
 import type { VaultErrorCode } from "../errors.js";
 import type { CallArguments, OperationName } from "../protocol/index.js";
 

@@ -1,17 +1,20 @@
 import { capitalize } from "@nomicfoundation/hardhat-utils/string";
 import type { use } from "chai";
 
-import { NoVerdict, assertVerdict } from "../assert/assertion.js";
-import type { Verdict } from "../assert/assertion.js";
-import { checkReadings } from "../assert/change-readings.js";
-import { checkRejection } from "../assert/rejection.js";
 import {
+  assertVerdict,
+  checkRejection,
+  NoVerdict,
+} from "../assert/assertion.js";
+import type { Verdict } from "../assert/assertion.js";
+import {
+  checkReadings,
   checkSettledRound,
   checkSettledWith,
   checkSettlement,
   settledValues,
-} from "../assert/settled-round.js";
-import { checkCalled } from "../assert/vault-calls.js";
+} from "../assert/readings.js";
+import { checkCalled } from "../assert/transaction.js";
 import { keysOf } from "../protocol/index.js";
 
 // Derived from `use`, so that the declarations import Chai's types for consumers.

@@ -5,7 +5,7 @@ import { readCall, requestAtBlock } from "../client/read-at-block.js";
 import { fallbackTo, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
-import { scale } from "../protocol/amounts.js";
+import { scale } from "../protocol/round.js";
 import { describeTime, units } from "../protocol/index.js";
 import type { Address } from "../protocol/index.js";
 import { describeBlock } from "../rpc/blocks.js";

@@ -7,7 +7,7 @@ import { escapeUntrusted } from "../escape.js";
 import { findGuard, findRoute, namedTokens } from "../guard/call.js";
 import type { FoundGuard } from "../guard/call.js";
 import type { VaultHost } from "../host.js";
-import { formatGasPrice, formatNative } from "../protocol/amounts.js";
+import { formatGasPrice, formatNative } from "../protocol/round.js";
 import { getNextBlock } from "../rpc/blocks.js";
 import { isDevelopmentNode } from "../rpc/chain.js";
 import { requireFeeLimit } from "../sending/fees.js";

@@ -1,5 +1,3 @@
-export * from "./display-decimals.js";
-export * from "./enums.js";
 export * from "./operations.js";
 export * from "./queries.js";
 export type * from "./readings.js";

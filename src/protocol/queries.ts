@@ -1,4 +1,4 @@
-import { ContractType, keysOf } from "./enums.js";
+import { ContractType, keysOf } from "./units.js";
 import { operations } from "./operations.js";
 import type {
   ContractRole,

@@ -1,5 +1,5 @@
 /** The arguments and the results of the read operations. */
-import type { ContractType, ContractTypeName } from "./enums.js";
+import type { ContractType, ContractTypeName } from "./units.js";
 import type {
   Field,
   OperationName,

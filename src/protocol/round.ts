@@ -1,6 +1,28 @@
-import { scale } from "./amounts.js";
-import { describeTime, units } from "./index.js";
-import type { VaultRound } from "./index.js";
+import { formatUnits } from "ethers";
+
+import type { VaultRound } from "./readings.js";
+import { describeTime, groupDigits, units } from "./units.js";
+
+/** Example: `5,000,000.25`. A whole number has no `.0`. */
+export function scale(value: bigint, decimals: number): string {
+  return groupDigits(toDecimal(value, decimals));
+}
+
+/** The same without grouped digits, for programs. */
+export function toDecimal(value: bigint, decimals: number): string {
+  return formatUnits(value, decimals).replace(/\.0$/u, "");
+}
+
+export const NATIVE_DECIMALS = 18;
+
+export function formatNative(wei: bigint): string {
+  return scale(wei, NATIVE_DECIMALS);
+}
+
+/** A price of gas. Example: `12.5 gwei`. */
+export function formatGasPrice(wei: bigint): string {
+  return wei < 100_000n ? `${wei} wei` : `${scale(wei, 9)} gwei`;
+}
 
 /**
  * The values that identify a round, because the contract gives it no id. Its end is none

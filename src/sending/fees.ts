@@ -8,7 +8,7 @@ import type { NetworkConfig } from "hardhat/types/config";
 
 import { fallbackTo, vaultError } from "../errors.js";
 import type { GivenValue, VaultError } from "../errors.js";
-import { formatGasPrice } from "../protocol/amounts.js";
+import { formatGasPrice } from "../protocol/round.js";
 import type { VaultHost } from "../host.js";
 import type { Reverted, RpcClient } from "../rpc/rpc-client.js";
 

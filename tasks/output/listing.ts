@@ -11,7 +11,7 @@ import {
   replaceFile,
   requireRegularFile,
 } from "../../src/files/project-file.js";
-import { toDecimal } from "../../src/protocol/amounts.js";
+import { toDecimal } from "../../src/protocol/round.js";
 import { operationEntry } from "../../src/protocol/index.js";
 import type { TaskValues } from "../definitions.js";
 import { toDocument } from "../run-task.js";

@@ -1,5 +1,5 @@
 import { isFailedReading } from "../../src/client/read-at-block.js";
-import { toDecimal } from "../../src/protocol/amounts.js";
+import { toDecimal } from "../../src/protocol/round.js";
 import {
   get,
   operationEntry,

@@ -5,13 +5,17 @@ import { capitalize } from "@nomicfoundation/hardhat-utils/string";
 import { escapeUntrusted } from "../../src/escape.js";
 import { HOW_TO_REPLACE } from "../../src/plugin/doctor.js";
 import { signingKinds } from "../../src/plugin/settlement-checks.js";
-import { NATIVE_DECIMALS, scale } from "../../src/protocol/amounts.js";
+import {
+  hasEnded,
+  NATIVE_DECIMALS,
+  NO_ROUND,
+  scale,
+} from "../../src/protocol/round.js";
 import {
   contractRoles,
   describeTime,
   groupDigits,
 } from "../../src/protocol/index.js";
-import { NO_ROUND, hasEnded } from "../../src/protocol/round.js";
 import type { Simulated } from "../../src/simulation/simulate.js";
 import { NATIVE } from "../../src/simulation/tokens.js";
 import {

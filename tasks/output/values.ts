@@ -8,7 +8,7 @@ import { textsForCommandLine } from "../../src/errors.js";
 import type { VaultError } from "../../src/errors.js";
 import { escapeUntrusted } from "../../src/escape.js";
 import { asRecord } from "../../src/json.js";
-import { formatNative, scale } from "../../src/protocol/amounts.js";
+import { formatNative, scale } from "../../src/protocol/round.js";
 import {
   declaredDecimals,
   describeEnumValue,

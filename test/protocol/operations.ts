@@ -26,12 +26,13 @@ import {
   units,
 } from "../../src/protocol/index.js";
 import type { Field, OperationName } from "../../src/protocol/index.js";
-import { formatNative, scale } from "../../src/protocol/amounts.js";
 import {
   describeOutcome,
   describeRound,
+  formatNative,
   hasEnded,
   isSameRound,
+  scale,
 } from "../../src/protocol/round.js";
 import { createTestHre } from "../helpers/hre.js";
 

@@ -15,7 +15,7 @@ import { INTRINSIC_GAS, settlementCall } from "../../guard/call.js";
 import { usesAllGas } from "../../guard/refusal.js";
 import type { VaultHost } from "../../host.js";
 import { asRecord } from "../../json.js";
-import { formatGasPrice } from "../../protocol/amounts.js";
+import { formatGasPrice } from "../../protocol/round.js";
 import { requireSameBranch, toBlockId } from "../../rpc/blocks.js";
 import type { Block, BlockInfo } from "../../rpc/blocks.js";
 import type { CallResult } from "../../rpc/chain.js";

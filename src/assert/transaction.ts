@@ -1,0 +1,250 @@
+import { isHexString } from "ethers";
+
+import { encodeCall } from "../client/codec.js";
+import type { ReadOptions } from "../client/read-at-block.js";
+import type { VaultClient } from "../client/vault-client.js";
+import { hasErrorCode } from "../errors.js";
+import { isInProcess } from "../host.js";
+import { asRecord } from "../json.js";
+import { mockInfo } from "../mocks/mock-contracts.js";
+import {
+  isOperationName,
+  operationEntry,
+  operationNames,
+  targetsOf,
+} from "../protocol/index.js";
+import type { Hex, OperationName } from "../protocol/index.js";
+import { quoteForeignText } from "../redact.js";
+import { requireSameBranch } from "../rpc/blocks.js";
+import type { RpcClient } from "../rpc/rpc-client.js";
+import {
+  getTransaction,
+  getTransactions,
+  waitForReceipt,
+  framesOf,
+  trace,
+} from "../rpc/transactions.js";
+import type { Receipt, CallFrame } from "../rpc/transactions.js";
+import { NoVerdict, describe, requireVault } from "./assertion.js";
+import type { Verdict } from "./assertion.js";
+
+/** Time until a node has a transaction. */
+const UNKNOWN_LIMIT_MS = 1_000;
+const PENDING_LIMIT_MS = 30_000;
+
+/**
+ * Waits for a transaction, and reads the vault before and after it.
+ */
+export async function readAroundTransaction<Value>(
+  vault: unknown,
+  transaction: unknown,
+  read: (client: VaultClient, options: ReadOptions) => Promise<Value>,
+): Promise<{
+  readonly hash: string;
+  readonly before: Value;
+  readonly after: Value;
+}> {
+  // Comes first: a rejected promise must not stay unhandled.
+  const sent = await transaction;
+  const client = await requireVault(vault);
+  const hash = hashOf(sent);
+  const { blockNumber, blockHash, succeeded } = await requireReceipt(
+    client.rpc,
+    hash,
+  );
+  if (succeeded === false) {
+    throw new NoVerdict(
+      `transaction ${hash} reverted, so it changed nothing: assert the revert itself, with .revertedWith() and the like`,
+    );
+  }
+  const { length } = await getTransactions(client.rpc, blockNumber);
+  if (length !== 1) {
+    throw new NoVerdict(
+      `block ${blockNumber} of transaction ${hash} holds ${length} transactions, so its own changes cannot be separated: mine it alone`,
+    );
+  }
+  if (isInProcess(client)) {
+    await requireUnchangedMocks(client, hash, blockNumber);
+  }
+  const pin = { number: blockNumber, hash: blockHash };
+  const [before, after] = await Promise.all([
+    read(client, { blockTag: blockNumber - 1 }),
+    read(client, { blockTag: pin }),
+  ]);
+  await requireSameBranch(client.rpc, pin);
+  return { hash, before, after };
+}
+
+/**
+ * In process, a change to the mocks takes effect in the latest block: the readings of
+ * that block are then no longer those after its transaction.
+ */
+async function requireUnchangedMocks(
+  client: VaultClient,
+  hash: string,
+  block: number,
+): Promise<void> {
+  for (const address of Object.values(await client.addresses)) {
+    const before = await mockInfo(client, address, block - 1);
+    if ((await mockInfo(client, address, block)) !== before) {
+      throw new NoVerdict(
+        `the mocks were changed after transaction ${hash}, in its block ${block}, so its own changes cannot be separated: assert before you change the mocks, or mine a block in between`,
+      );
+    }
+  }
+}
+
+export function hashOf(subject: unknown): Hex {
+  const { transactionHash, hashes, status, reason, ...given } =
+    asRecord(subject);
+  // viem's receipt has its hash, and a status of its own.
+  if (isHexString(transactionHash, 32)) {
+    return transactionHash;
+  }
+  const { hash = subject } = given;
+  if (status === "nothing-to-do") {
+    const isSent = Array.isArray(hashes) && hashes.length > 0;
+    throw new NoVerdict(
+      `expected a transaction that settles, but ${isSent ? `transaction ${String(hash)} settled nothing: ${quoteForeignText(String(reason))}` : "nothing was sent: the settlement had nothing to do"}`,
+      true,
+    );
+  }
+  if (status === "refused" || status === "reverted") {
+    throw new NoVerdict(
+      `expected a settlement that was sent, but it was ${status}${typeof reason === "string" ? `: ${quoteForeignText(reason)}` : ""}`,
+    );
+  }
+  if (!isHexString(hash, 32)) {
+    throw new NoVerdict(
+      `expected a transaction, its hash or a settlement, got ${describe(subject)}`,
+    );
+  }
+  return hash;
+}
+
+async function requireReceipt(rpc: RpcClient, hash: Hex): Promise<Receipt> {
+  const receipt =
+    (await waitForReceipt(rpc, hash, UNKNOWN_LIMIT_MS)) ??
+    ((await getTransaction(rpc, hash)) === undefined
+      ? null
+      : await waitForReceipt(rpc, hash, PENDING_LIMIT_MS));
+  if (receipt === null) {
+    throw new NoVerdict(
+      `transaction ${hash} is not known on the vault's network. Was it sent over another connection? hre.vault and network.create() are different chains`,
+    );
+  }
+  if (receipt === undefined) {
+    throw new NoVerdict(
+      `transaction ${hash} was not mined within ${PENDING_LIMIT_MS / 1000} s`,
+    );
+  }
+  return receipt;
+}
+
+/** Calls that a message lists. */
+const MOST_CALLS = 10;
+
+/**
+ * Checks whether a transaction called an operation, itself or by a contract.
+ *
+ * @param args If undefined, any arguments pass.
+ */
+export async function checkCalled(
+  vault: unknown,
+  transaction: unknown,
+  operation: unknown,
+  args: unknown,
+): Promise<Verdict> {
+  // Comes first: a rejected promise must not stay unhandled.
+  const sent = await transaction;
+  const client = await requireVault(vault);
+  if (typeof operation !== "string" || !isOperationName(operation)) {
+    throw new NoVerdict(
+      `there is no operation ${describe(operation)}; there are ${operationNames.join(", ")}`,
+    );
+  }
+  if (args !== undefined && !Array.isArray(args)) {
+    throw new NoVerdict(
+      `a list of the arguments of ${operation} is needed, got ${describe(args)}`,
+    );
+  }
+  const { selector: data } = operationEntry(operation);
+  const wanted =
+    args === undefined
+      ? targetsOf(operation).map(({ role }) => ({ role, data }))
+      : [encodeCall(operation, args)];
+  const calls = await Promise.all(
+    wanted.map(async ({ role, data: begins }) => {
+      const { address } = await client.addressOf(role);
+      return { to: address.toLowerCase(), begins };
+    }),
+  );
+  const hash = hashOf(sent);
+  const made: Array<{ text: string; isSame: boolean }> = [];
+  let pass = false;
+  for (const { to, input } of await traceCalls(client.rpc, hash)) {
+    const name = operationNames.find((each) =>
+      input.startsWith(operationEntry(each).selector),
+    );
+    if (name !== undefined) {
+      pass ||= calls.some(
+        (call) => call.to === to && input.startsWith(call.begins),
+      );
+      const text = `\n  ${showCall(name, input)} of ${to}`;
+      made.push({ text, isSame: name === operation });
+    }
+  }
+  // Of the operation, if it was called; else all that were.
+  const same = made.filter(({ isSame }) => isSame);
+  const list = (same.length > 0 ? same : made)
+    .slice(0, MOST_CALLS)
+    .map(({ text }) => text)
+    .join("");
+  const shown =
+    args === undefined
+      ? operation
+      : calls.map(({ begins }) => showCall(operation, begins)).join();
+  const places = calls.map(({ to }) => to).join(" or ");
+  const others =
+    list === "" ? "it called no operation of a vault" : `it called:${list}`;
+  return {
+    pass,
+    message: pass
+      ? `expected transaction ${hash} not to call ${shown}, but it did:${list}`
+      : `expected transaction ${hash} to call ${shown} of ${places}, but ${others}`,
+  };
+}
+
+async function traceCalls(
+  rpc: RpcClient,
+  hash: Hex,
+): Promise<readonly CallFrame[]> {
+  await requireReceipt(rpc, hash);
+  const traced = await trace(
+    rpc,
+    "debug_traceTransaction",
+    hash,
+    CALL_TRACER,
+  ).catch((error: unknown) => {
+    throw hasErrorCode(error, "VAULT_RPC_ERROR")
+      ? new NoVerdict(
+          `the node cannot trace transaction ${hash} (${quoteForeignText(String(error.details["problem"]))}): use anvil, or the network or node of Hardhat 3; that of Hardhat 2 has no callTracer`,
+        )
+      : error;
+  });
+  // The code of a deployment is no call data.
+  return framesOf(traced).filter(({ type }) => !type.startsWith("CREATE"));
+}
+
+/** Example: `calMargins({ maxVolume: 5, APY: 6, endTime: 7 })`. */
+function showCall(operation: OperationName, data: string): string {
+  const { selector, inputs } = operationEntry(operation);
+  const words = data.slice(selector.length).match(/.{64}/gu) ?? [];
+  const values = inputs.map(({ name }, index) => {
+    const word = words[index];
+    const value = word === undefined ? "missing" : String(BigInt(`0x${word}`));
+    return inputs.length > 1 ? `${name}: ${value}` : value;
+  });
+  const list = values.join(", ");
+  return `${operation}(${inputs.length > 1 ? `{ ${list} }` : list})`;
+}
