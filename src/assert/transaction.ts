@@ -22,6 +22,7 @@ import {
   getTransactions,
   waitForReceipt,
   framesOf,
+  CALL_TRACER,
   trace,
 } from "../rpc/transactions.js";
 import type { Receipt, CallFrame } from "../rpc/transactions.js";
