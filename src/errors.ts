@@ -59,10 +59,6 @@ const errors = {
       text: "{where}: {problem}.",
       fix: "{remedy}",
     },
-    VAULT_MISSING_OPTION: {
-      text: "{where} is required and was not given.",
-      fix: "Pass {where}. {form}.",
-    },
     VAULT_UNKNOWN_INSTANCE: {
       text: "Network {network} has no instance {instance}.",
       fix: "Use an instance of networks.{network}.vault.instances ({known}), or another network.",
@@ -194,14 +190,6 @@ const errors = {
       text: "The task finished, but its output was not written: {problem}.",
       fix: "Free disk space for the output. If the task sends transactions, check the chain before you run it again.",
     },
-    VAULT_CANNOT_FORK_IN_PROCESS: {
-      text: "Network {network} runs in process and cannot be forked, because it has no node.",
-      fix: "Call simulateSettleAll() on it, which undoes the settlement, or fork a network of type http.",
-    },
-    VAULT_FORK_NETWORK_TAKEN: {
-      text: "networks.{network} is not of type edr-simulated, but this package makes forks with it.",
-      fix: "Rename that network in the configuration.",
-    },
     VAULT_FORK_CLOSED: {
       text: "The fork of network {network} is closed.",
       fix: "Make a new fork, or close this one later.",
@@ -214,10 +202,6 @@ const errors = {
       text: "Network {network} has no account to settle with.",
       fix: "Name an account with the option `from`, or set networks.{network}.from. Its key is not needed.",
       cli: "Name an account with --from, or set networks.{network}.from. Its key is not needed.",
-    },
-    VAULT_NOT_A_TOKEN: {
-      text: "{token} on network {network} does not return a balance as ERC-20 tokens do: {problem}.",
-      fix: "Check the address.",
     },
     VAULT_HARDHAT_ERROR: {
       text: "{source} failed: {problem}",
@@ -297,10 +281,6 @@ const errors = {
       text: "settleAll runs out of gas on network {network}: it uses all of the {gas} that {limit}.",
       fix: "{remedy}",
     },
-    VAULT_NOT_SETTLED: {
-      text: "The contract accepts the call on network {network}, but the round is not settled by it.",
-      fix: "Check what the call changes. A contract may need several calls to settle, or another transaction first.",
-    },
   },
   /** The node or the connection to it failed. */
   rpc: {
@@ -379,6 +359,7 @@ type TagsOf<Template extends string> =
     ? Tag | TagsOf<Rest>
     : never;
 
+/** An argument that the texts show in other words than the details. */
 export interface GivenValue {
   readonly value: string;
   readonly shown: string;
@@ -393,21 +374,22 @@ export type VaultErrorArguments<Code extends VaultErrorCode> = Record<
   ErrorArgument
 >;
 
+type Arguments = Readonly<Record<string, string | number>>;
+
 const brand: unique symbol = Symbol.for("hardhat-vault.VaultError");
 
 export class VaultError extends Error {
   public override readonly name = "VaultError";
-  public readonly code: VaultErrorCode;
   public readonly kind: ErrorKind;
   /** The message without the fix. */
   public readonly shortMessage: string;
   /** The advice to the user. */
   public readonly fix: string;
   /** The values in the texts by name; a bigint is a decimal string. */
-  public readonly details: Readonly<Record<string, string | number>>;
+  public readonly details: Arguments;
 
   constructor(
-    code: VaultErrorCode,
+    public readonly code: VaultErrorCode,
     args: Readonly<Record<string, ErrorArgument>>,
     cause?: unknown,
   ) {
@@ -419,7 +401,6 @@ export class VaultError extends Error {
       `${shortMessage} ${fix}`,
       cause === undefined ? undefined : { cause: asError(cause, words) },
     );
-    this.code = code;
     this.kind =
       keysOf(errorsByKind).find((kind) => code in errorsByKind[kind]) ?? "bug";
     this.shortMessage = shortMessage;
@@ -459,21 +440,15 @@ export function settingOf(network: string, setting: string): string {
     : `networks.${network}.${setting}`;
 }
 
-function fill(
-  template: string,
-  shown: Readonly<Record<string, unknown>>,
-): string {
+function fill(template: string, shown: Arguments): string {
   const network = String(shown["network"]);
   return template
     .replaceAll(/networks\.\{network\}\.(\w+)/gu, (_, setting: string) =>
       settingOf(network, setting),
     )
-    .replaceAll(/\{([\w-]+)\}/gu, (tag, name: string) => {
-      const value = shown[name];
-      return typeof value === "string" || typeof value === "number"
-        ? String(value)
-        : tag;
-    })
+    .replaceAll(/\{([\w-]+)\}/gu, (tag, name: string) =>
+      String(shown[name] ?? tag),
+    )
     .trim()
     .replace(/(?<![.!?])$/u, ".");
 }
@@ -487,17 +462,11 @@ export function textsForCommandLine(
   error: VaultError,
   flags: Readonly<Record<string, string>> = {},
 ): Pick<VaultError, "shortMessage" | "fix"> {
-  const entry: Errors[string] = errorTable[error.code];
+  const { text, fix, cli = fix }: Errors[string] = errorTable[error.code];
   const given: unknown = Reflect.get(error, brand);
-  const shown = {
-    "--network": "",
-    ...(typeof given === "object" ? given : {}),
-    ...flags,
-  };
-  return {
-    shortMessage: fill(entry.text, shown),
-    fix: fill(entry.cli ?? entry.fix, shown),
-  };
+  const inWords = typeof given === "object" ? given : {};
+  const shown = { "--network": "", ...inWords, ...flags };
+  return { shortMessage: fill(text, shown), fix: fill(cli, shown) };
 }
 
 export function vaultError<Code extends VaultErrorCode>(
@@ -580,14 +549,12 @@ export function isError(value: unknown): boolean {
 function readArguments(
   args: Readonly<Record<string, ErrorArgument>>,
   part: keyof GivenValue,
-): Record<string, string | number> {
+): Arguments {
   return Object.fromEntries(
     Object.entries(args).map(([key, argument]) => {
       const value = typeof argument === "object" ? argument[part] : argument;
-      return [
-        key,
-        typeof value === "number" ? value : escapeUntrusted(String(value)),
-      ];
+      const isNumber = typeof value === "number";
+      return [key, isNumber ? value : escapeUntrusted(String(value))];
     }),
   );
 }

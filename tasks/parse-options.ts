@@ -118,7 +118,7 @@ function parseOption(
   const texts = [given ?? []].flat().map(String);
   const [text] = texts;
   if (isRequired && text === undefined) {
-    throw vaultError("VAULT_MISSING_OPTION", { where, form });
+    throw invalidArgument(where, "it is required", `Pass ${where}. ${form}.`);
   }
   if (parse === undefined) {
     return texts;

@@ -6,7 +6,7 @@ import {
 import { encodeCall } from "../src/client/codec.js";
 import { configuredAddresses } from "../src/plugin/addresses.js";
 import { configuredFrom } from "../src/plugin/hardhat-vault.js";
-import { invalidArgument, vaultError } from "../src/errors.js";
+import { invalidArgument } from "../src/errors.js";
 import { isReadOperation, operationEntry } from "../src/protocol/index.js";
 import { toSafeJson } from "../src/escape.js";
 import { tasks } from "./definitions.js";
@@ -65,8 +65,8 @@ function parseWireArguments({
     throw invalidArgument("--pool", `${operation} has no pool`, "Omit it.");
   }
   if (pool === undefined && targetName !== undefined) {
-    const form = `The pool that ${operation} is asked of: public or private`;
-    throw vaultError("VAULT_MISSING_OPTION", { where: "--pool", form });
+    const remedy = `Pass --pool, the pool that ${operation} is asked of: public or private.`;
+    throw invalidArgument("--pool", "it is required", remedy);
   }
   if (args.length !== inputs.length) {
     const names = inputs.map(({ name }) => name).join(" ");

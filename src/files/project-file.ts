@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import {
   chmod,
-  chown,
+  constants,
+  copyFile,
   link,
   mkdir,
   open,
@@ -15,7 +16,7 @@ import {
 } from "node:fs/promises";
 import path from "node:path";
 
-import { toJsonValue } from "../json.js";
+import { asRecord, toJsonValue } from "../json.js";
 import type { Schema } from "./recorded-values.js";
 
 /** The folder of this package's files, relative to the project's root. */
@@ -65,20 +66,10 @@ export async function createProjectFile(
     // A link never shows a half-written file, not even after a crash. exFAT and some shares
     // have none; a file that exists fails again.
     await link(from, to).catch(async () => {
-      const text = await readFile(from);
-      const output = await open(to, "wx", mode);
-      try {
-        await output.writeFile(text);
-        await output.sync();
-      } catch (error) {
-        // Half a file would pass for the record of a transaction.
-        await rm(to, { force: true });
-        throw error;
-      } finally {
-        await output.close();
-      }
+      await copyFile(from, to, constants.COPYFILE_EXCL);
+      await sync(to);
     });
-    await syncFolderOf(to);
+    await sync(path.dirname(to));
   } finally {
     await rm(from);
   }
@@ -117,8 +108,7 @@ export async function readProjectFile<Value>(
 
 /**
  * Creates or replaces a file once its whole text is written, on disk when this returns.
- * For a link, the file that it points to is replaced. A replaced file keeps its mode and its
- * owner. A process that is ended meanwhile leaves the text beside it, in a file `.partial`.
+ * For a link, the file that it points to is replaced. A replaced file keeps its mode. A process that is ended meanwhile leaves the text beside it, in a file `.partial`.
  *
  * @param mode Of a new file.
  * @throws Error of the system, or of the text's iterator: the file is then as before
@@ -137,26 +127,22 @@ export async function replaceFile(
     const opened = replaced === undefined ? mode : replaced.mode & 0o777;
     await writeFile(temporary, text, { flag: "wx", mode: opened, flush: true });
     if (replaced !== undefined) {
-      // Only root can, for the file of another user, who has to write it again.
-      await chown(temporary, replaced.uid, replaced.gid).catch(() => undefined);
       // The umask was applied to it.
       await chmod(temporary, replaced.mode);
     }
     await rename(temporary, name);
-    await syncFolderOf(name);
+    // The name of a file is on disk only once its folder is.
+    await sync(path.dirname(name));
   } finally {
     await rm(temporary, { force: true });
   }
 }
 
-/** The name of a file is on disk only once its folder is; Windows does that by itself. */
-async function syncFolderOf(file: string): Promise<void> {
-  const folder = await open(path.dirname(file), "r").catch(() => undefined);
-  try {
-    await folder?.sync().catch(() => undefined);
-  } finally {
-    await folder?.close();
-  }
+/** Windows syncs no folder. */
+async function sync(place: string): Promise<void> {
+  const opened = await open(place, "r").catch(() => undefined);
+  await opened?.sync().catch(() => undefined);
+  await opened?.close();
 }
 
 /**
@@ -178,11 +164,7 @@ export async function requireRegularFile(file: string): Promise<void> {
 }
 
 function isMissing(error: unknown): boolean {
-  return (
-    error instanceof Error &&
-    "code" in error &&
-    (error.code === "ENOENT" || error.code === "ENOTDIR")
-  );
+  return /^(?:ENOENT|ENOTDIR)$/u.test(String(asRecord(error)["code"]));
 }
 
 /** Returns the message of an error without the paths that Node adds. */

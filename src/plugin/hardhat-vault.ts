@@ -190,11 +190,11 @@ export class HardhatVault extends VaultClient implements VaultHost {
    * @returns The outcome. A contract that reverts is the status `reverted`, and
    * not an exception.
    * @throws VaultError VAULT_CONTRACT_NOT_CONFIGURED, VAULT_CONFIG_VARIABLE,
-   * VAULT_NO_CODE, VAULT_INVALID_GUARD, VAULT_NOT_A_TOKEN, VAULT_NO_SENDER,
+   * VAULT_NO_CODE, VAULT_INVALID_GUARD, VAULT_NO_SENDER,
    * VAULT_INVALID_ARGUMENT, VAULT_INVALID_ADDRESS, VAULT_INVALID_BLOCK,
    * VAULT_INVALID_ENUM, VAULT_INVALID_INTEGER, VAULT_INVALID_TIME,
    * VAULT_TIME_IN_PAST, VAULT_BLOCK_NOT_FOUND, VAULT_ARCHIVE_NODE_NEEDED,
-   * VAULT_ENGINE_UNAVAILABLE, VAULT_FORK_NETWORK_TAKEN, VAULT_FORK_REORGED,
+   * VAULT_ENGINE_UNAVAILABLE, VAULT_FORK_REORGED,
    * VAULT_MINED_MEANWHILE, with a guard VAULT_RETURN_DATA_MALFORMED, and errors of a
    * request
    *
@@ -218,9 +218,9 @@ export class HardhatVault extends VaultClient implements VaultHost {
    *
    * @returns A connection to the fork, with Hardhat's usual accounts. Its `vault`
    * and `vault.instance()` have the addresses of this network. Close it when done.
-   * @throws VaultError VAULT_CANNOT_FORK_IN_PROCESS, VAULT_BLOCK_NOT_FOUND,
+   * @throws VaultError VAULT_BLOCK_NOT_FOUND,
    * VAULT_INVALID_BLOCK, VAULT_INVALID_ENUM, VAULT_INVALID_ADDRESS,
-   * VAULT_INVALID_ARGUMENT, VAULT_FORK_NETWORK_TAKEN, VAULT_FORK_REORGED and
+   * VAULT_INVALID_ARGUMENT, VAULT_ENGINE_UNAVAILABLE, VAULT_FORK_REORGED and
    * errors of a request
    *
    * @example

@@ -104,7 +104,6 @@ export async function trySettlement(
 function cannotSimulate({ code }: VaultError): boolean {
   return (
     code === "VAULT_ENGINE_UNAVAILABLE" ||
-    code === "VAULT_FORK_NETWORK_TAKEN" ||
     code === "VAULT_ARCHIVE_NODE_NEEDED" ||
     code === "VAULT_BLOCK_NOT_FOUND" ||
     code === "VAULT_RPC_ERROR"

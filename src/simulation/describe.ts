@@ -1,7 +1,6 @@
 import { min } from "@nomicfoundation/hardhat-utils/bigint";
 
 import { mockHint } from "../client/addresses.js";
-import { vaultError } from "../errors.js";
 import { OTHER_ORIGIN, keepsTokens } from "../guard/call.js";
 import { explainRefusal, innerReason, outOfGas } from "../guard/refusal.js";
 import type { Refusal } from "../guard/refusal.js";
@@ -119,9 +118,9 @@ function outcomeOf(
   ) {
     return { status: "settled", code: null, reason: null };
   }
-  const { code, shortMessage } = vaultError("VAULT_NOT_SETTLED", { network });
+  const code = "VAULT_WOULD_NOT_SETTLE";
   const reason = isKnown
-    ? shortMessage
+    ? `The contract accepts the call on network ${network}, but the round is not settled by it.`
     : "The round cannot be read before or after the call, so it may be settled or not.";
   return { status: "not-settled", code, reason };
 }

@@ -371,12 +371,19 @@ async function createPrepared(
 function settingsOf({ context, connection, networkName }: VaultHost) {
   const { networkConfig: upstream } = connection;
   if (upstream.type !== "http") {
-    const details = { network: networkName };
-    throw vaultError("VAULT_CANNOT_FORK_IN_PROCESS", details);
+    throw invalidArgument(
+      `Network ${networkName}`,
+      "it runs in process and cannot be forked, because it has no node",
+      "Call simulateSettleAll() on it, which undoes the settlement, or fork a network of type http.",
+    );
   }
   const own = context.config.networks[FORK_NETWORK];
   if (own?.type !== "edr-simulated") {
-    throw vaultError("VAULT_FORK_NETWORK_TAKEN", { network: FORK_NETWORK });
+    throw vaultError("VAULT_ENGINE_UNAVAILABLE", {
+      network: networkName,
+      engine: "fork",
+      problem: `networks.${FORK_NETWORK}, with which forks are made, is not of type edr-simulated: rename that network`,
+    });
   }
   return { upstream, own };
 }

@@ -10,7 +10,7 @@ import {
 import { checksumAddress } from "../client/inputs.js";
 import type { LensFacts, ReadCall } from "../client/lens/lens.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
-import { assertInvariant, fallbackTo, vaultError } from "../errors.js";
+import { assertInvariant, fallbackTo, invalidArgument } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { asRecord } from "../json.js";
 import {
@@ -117,8 +117,11 @@ export function makeWatchList({
       const decode = (answer: CallResult): Balance => {
         const amount = balanceIn(answer);
         if (typeof amount === "string") {
-          const details = { token, network, problem: amount };
-          throw vaultError("VAULT_NOT_A_TOKEN", details);
+          throw invalidArgument(
+            `The token ${token} on network ${network}`,
+            `no ERC-20 balance: ${amount}`,
+            "Check the address.",
+          );
         }
         return { account, token, amount };
       };
@@ -163,7 +166,7 @@ export interface ChainState extends LensFacts {
  * Decodes what an engine read. A reading that fails is an error in its place.
  *
  * @param surplus Wei that the first account has too much, because of the fee.
- * @throws VaultError VAULT_NOT_A_TOKEN
+ * @throws VaultError VAULT_INVALID_ARGUMENT for an address that is no token
  */
 export function decodeState(
   { accounts, reads }: WatchList,

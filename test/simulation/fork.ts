@@ -118,11 +118,11 @@ describe("vault.fork()", () => {
     }
   });
 
-  it("vault.fork() throws VAULT_FORK_NETWORK_TAKEN if the configuration has another network named vaultFork", async () => {
+  it("vault.fork() throws VAULT_ENGINE_UNAVAILABLE if the configuration has another network named vaultFork", async () => {
     const { vault } = await connect({}, node.url, {
       networks: { vaultFork: httpNetwork(chain.url) },
     });
-    await expectVaultError(vault.fork(), "VAULT_FORK_NETWORK_TAKEN");
+    await expectVaultError(vault.fork(), "VAULT_ENGINE_UNAVAILABLE");
   });
 
   it("vault.fork() takes the hardfork that it is given, and its upstream's block gas limit", async () => {
@@ -238,7 +238,7 @@ describe("vault.fork()", () => {
     expect(new Set(blocks)).to.deep.equal(new Set([hash]));
   });
 
-  it("vault.fork() throws VAULT_BLOCK_NOT_FOUND, VAULT_INVALID_BLOCK, VAULT_INVALID_ARGUMENT, VAULT_INVALID_ADDRESS, VAULT_NETWORK_UNREACHABLE or VAULT_CANNOT_FORK_IN_PROCESS for what it cannot fork", async () => {
+  it("vault.fork() throws VAULT_BLOCK_NOT_FOUND, VAULT_INVALID_BLOCK, VAULT_INVALID_ARGUMENT, VAULT_INVALID_ADDRESS, or VAULT_NETWORK_UNREACHABLE for what it cannot fork", async () => {
     const { vault } = await connect();
     const { vault: down } = await connect({}, "http://127.0.0.1:1");
     const { vault: local } = await (await createTestHre()).network.create();
@@ -249,7 +249,7 @@ describe("vault.fork()", () => {
       [vault, { warm: [{ to: FROM, data: "0x1" }] }, "VAULT_INVALID_ARGUMENT"],
       [vault, { warm: [{ to: "0x1", data: "0x" }] }, "VAULT_INVALID_ADDRESS"],
       [down, {}, "VAULT_NETWORK_UNREACHABLE"],
-      [local, {}, "VAULT_CANNOT_FORK_IN_PROCESS"],
+      [local, {}, "VAULT_INVALID_ARGUMENT"],
     ] as const) {
       await expectVaultError(refused.fork(options), code);
     }

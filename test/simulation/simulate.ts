@@ -93,7 +93,7 @@ describe("the status of a simulation", () => {
       (node) => {
         node.effect = (round) => round;
       },
-      { status: "not-settled", code: "VAULT_NOT_SETTLED", changes: [] },
+      { status: "not-settled", code: "VAULT_WOULD_NOT_SETTLE", changes: [] },
     ],
     [
       "nothing-to-do, without block, gas and notes, if the round is settled",

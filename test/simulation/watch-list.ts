@@ -230,7 +230,7 @@ describe("readings of a simulation", () => {
     [`0x${word(1)}${word(2)}`, "it returns something else than one number"],
     [undefined, "the call reverted"],
   ] as const) {
-    it(`simulateSettleAll throws VAULT_NOT_A_TOKEN with the problem that ${problem}`, async () => {
+    it(`simulateSettleAll throws VAULT_INVALID_ARGUMENT with the problem that ${problem}`, async () => {
       const node = new ScriptedNode();
       changeCalls(node, (place) =>
         // The last reading before the settlement.
@@ -243,9 +243,10 @@ describe("readings of a simulation", () => {
       );
       const { details } = await expectVaultError(
         simulateOn(node, { tokens: [SETTLER] }),
-        "VAULT_NOT_A_TOKEN",
+        "VAULT_INVALID_ARGUMENT",
       );
-      expect(details).to.include({ token: SETTLER, problem });
+      expect(details["where"]).to.contain(SETTLER);
+      expect(details["problem"]).to.contain(problem);
     });
   }
 

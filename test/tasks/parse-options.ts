@@ -140,8 +140,8 @@ describe("values of options", () => {
     ${margins} 1 --apy -1 | VAULT_INVALID_DECIMAL | --apy
     orders --out '' | VAULT_INVALID_ARGUMENT | --out: a file name is needed
     capture --out '' | VAULT_INVALID_ARGUMENT | --out: a file name is needed
-    capture | VAULT_MISSING_OPTION | --out
-    mock set | VAULT_MISSING_OPTION | <changes>
+    capture | VAULT_INVALID_ARGUMENT | --out
+    mock set | VAULT_INVALID_ARGUMENT | <changes>
   `)) {
     it(`vault ${typed.slice(0, 60)} is refused with ${code}: ${words}`, () => {
       expect(() => parse(typed))

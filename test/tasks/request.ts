@@ -109,7 +109,7 @@ describe("vault request", () => {
     request queryVolume --pool public | VAULT_INVALID_ARGUMENT | has no pool
     request settleAll --curl | VAULT_INVALID_ARGUMENT | needs a signed transaction
     request getOrderInfo -1 | VAULT_INVALID_INTEGER | <orderID>
-    request getLPAmountInfo | VAULT_MISSING_OPTION | --pool
+    request getLPAmountInfo | VAULT_INVALID_ARGUMENT | --pool
     `,
   );
 });

@@ -129,7 +129,7 @@ describe("vault simulate on a node", () => {
     tasks,
     `
     simulate --block 1 | VAULT_NO_CODE | at block 1, the vault contract
-    simulate --tokens ${NOBODY} | VAULT_NOT_A_TOKEN | ${NOBODY}
+    simulate --tokens ${NOBODY} | VAULT_INVALID_ARGUMENT | ${NOBODY}
     `,
   );
 });

@@ -158,7 +158,7 @@ describe("simulateSettleAll with the engine fork", () => {
     [
       "of a chain that may have no cap",
       { engine: "fork" },
-      { status: "not-settled", code: "VAULT_NOT_SETTLED" },
+      { status: "not-settled", code: "VAULT_WOULD_NOT_SETTLE" },
       /EIP-7825/u,
     ],
   ] as const) {
