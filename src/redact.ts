@@ -27,7 +27,9 @@ export class Redactor {
 
   public keep(...values: readonly string[]): void {
     for (const value of values) {
-      this.#secrets.add(value).add(decode(value));
+      // A node may repeat it in a URL.
+      const encoded = encodeURIComponent(value.replaceAll(/\p{Cs}/gu, ""));
+      this.#secrets.add(value).add(decode(value)).add(encoded);
     }
     this.#secrets.delete("");
     this.#pattern = undefined;

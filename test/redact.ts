@@ -49,7 +49,7 @@ describe("redacted text", () => {
     for (const part of [
       ...["us@er", "us%40er", "p4ss", "h0st-key", "short-key-123", "fr4gment"],
       ...["SHORT-KEY-123", "q-value-9", "head3r", "Bearer head3r"],
-      ...["abandon ability able", "pass:w/ord"],
+      ...["abandon ability able", "pass:w/ord", "pass%3Aw%2Ford"],
       "two  blanks",
       toBase64("b4sic:password"),
     ]) {
@@ -98,6 +98,11 @@ describe("redacted text", () => {
         "<hidden>",
       );
     }
+  });
+
+  it("a redactor takes a secret that is no valid Unicode", () => {
+    const secret = "abcdefgh\ud800";
+    expect(shownBy((one) => one.keep(secret), secret)).to.equal("<hidden>");
   });
 
   it("a redactor hides the longer of two secrets whole", () => {
