@@ -5,7 +5,6 @@ import { VaultError } from "../errors.js";
 import type { VaultOrder } from "../protocol/index.js";
 import { isReorganised } from "../rpc/blocks.js";
 import { getBalance } from "../rpc/chain.js";
-import type { CallResult } from "../rpc/chain.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
 import { fewRetries } from "../rpc/rpc-client.js";
 import type { LocatedAddress } from "./addresses.js";
@@ -128,11 +127,19 @@ export class OrderReader {
     if (isPlain || ids.length === 1) {
       return { ids: ids.slice(0, singleReads), nextSize: singleReads };
     }
-    const answer = await this.#askLens(ids);
-    if (answer === undefined) {
+    const call = encodeReadOrders(target.address, ids, isRange);
+    const answer = await callLens(
+      { ...context, rpc: rpc.withRetries(fewRetries) },
+      call,
+    ).catch(async (error: unknown) => {
+      await this.#requireNode(error);
+      return undefined;
+    });
+    const { length = 0 } = answer?.entries ?? [];
+    if (answer === undefined || length === 0 || length > ids.length) {
+      await canRunLens(rpc, from);
       return { ids: [], nextSize: Math.floor(ids.length / 2) };
     }
-    const { length } = answer.entries;
     const isCut = length < ids.length;
     const row = usedUpAtEnd(answer.entries);
     // The next request may have the gas for a longer row of them.
@@ -142,24 +149,6 @@ export class OrderReader {
       answer,
       nextSize: isCut ? length : Infinity,
     };
-  }
-
-  /** @returns Undefined if the node refuses so many. */
-  async #askLens(ids: readonly bigint[]): Promise<LensAnswer | undefined> {
-    const { context, target, isRange } = this;
-    const rpc = context.rpc.withRetries(fewRetries);
-    const data = encodeReadOrders(target.address, ids, isRange);
-    try {
-      const answer = await callLens({ ...context, rpc }, data);
-      const { length } = answer.entries;
-      if (length > 0 && length <= ids.length) {
-        return answer;
-      }
-    } catch (error) {
-      await this.#requireNode(error);
-    }
-    await canRunLens(context.rpc, context.from);
-    return undefined;
   }
 
   /**
@@ -173,6 +162,7 @@ export class OrderReader {
         ids.map(async (id) => await this.#readAlone(id)),
       );
     }
+    const { context, target } = this;
     const row = usedUpAtEnd(answer.entries.slice(0, ids.length));
     const rowStart = ids.length - row;
     const isUnknown =
@@ -184,13 +174,21 @@ export class OrderReader {
     for (const [index, orderID] of ids.entries()) {
       const entry = answer.entries[index];
       // Most are packed: a promise for each order would be more than its bytes.
-      if (entry !== undefined && entry.status !== "packed") {
-        const reading =
-          isUnknown && index >= rowStart
-            ? this.#decode(orderID, { reverted: USED_UP })
-            : this.#readOther(orderID, answer, entry);
-        readings.push(reading.then((order) => others.set(index, order)));
+      if (entry === undefined || entry.status === "packed") {
+        continue;
       }
+      const given =
+        isUnknown && index >= rowStart
+          ? { reverted: USED_UP }
+          : entryAnswer(answer, entry);
+      const reading =
+        given === undefined
+          ? this.#readAlone(orderID)
+          : this.#toListed(
+              orderID,
+              readAnswer(context, getOrderInfo, target, given, !entry.hasCode),
+            );
+      readings.push(reading.then((order) => others.set(index, order)));
     }
     await Promise.all(readings);
     const iterate = () => unpackAll(answer, ids, others);
@@ -202,47 +200,21 @@ export class OrderReader {
    * then their row is taken for unknown ids. Else each of the row is read by itself.
    */
   async #useUpMore(ids: readonly bigint[]): Promise<boolean> {
-    const calls = ids.map((id) => ({
-      target: this.target.address,
-      data: encodeCall("getOrderInfo", [id]).data,
-    }));
-    const { entries = [] } = (await tryLens(this.context, calls)) ?? {};
-    return (
-      entries.length === ids.length &&
-      entries.every(({ status }) => status === "usedUp")
-    );
-  }
-
-  async #readOther(
-    orderID: bigint,
-    answer: LensAnswer,
-    entry: LensEntry,
-  ): Promise<ListedOrder> {
-    return entry.status === "tooLong" || entry.status === "usedUp"
-      ? await this.#readAlone(orderID)
-      : await this.#decode(orderID, entryAnswer(answer, entry), entry.hasCode);
-  }
-
-  async #decode(
-    orderID: bigint,
-    answer: CallResult,
-    hasCode = true,
-  ): Promise<ListedOrder> {
     const { context, target } = this;
-    return await this.#toListed(
-      orderID,
-      readAnswer(context, getOrderInfo, target, answer, !hasCode),
-    );
+    const calls = ids.map((id) => {
+      const { data } = encodeCall("getOrderInfo", [id]);
+      return { target: target.address, data };
+    });
+    const { entries = [] } = (await tryLens(context, calls)) ?? {};
+    const usedUp = entries.filter(({ status }) => status === "usedUp");
+    return usedUp.length === ids.length;
   }
 
   /** Reads an order by a plain call, with all gas that the node allows. */
   async #readAlone(orderID: bigint): Promise<ListedOrder> {
-    const { context, target } = this;
     const call = encodeCall("getOrderInfo", [orderID]);
-    return await this.#toListed(
-      orderID,
-      this.#single(readCall, context, call, target),
-    );
+    const reading = this.#single(readCall, this.context, call, this.target);
+    return await this.#toListed(orderID, reading);
   }
 
   /** @throws The error, if it is not only of this order */
@@ -258,10 +230,8 @@ export class OrderReader {
         VaultError.isVaultError(error) &&
         error.kind === "chain" &&
         error.code !== "VAULT_NO_CODE";
-      return {
-        orderID,
-        error: isOfOrder ? error : await this.#requireNode(error),
-      };
+      const failure = isOfOrder ? error : await this.#requireNode(error);
+      return { orderID, error: failure };
     }
   }
 
@@ -282,11 +252,10 @@ export class OrderReader {
       throw error;
     }
     const { rpc, block: pin } = this.context;
-    const { address } = this.target;
     await requestAtBlock(
       rpc,
       pin,
-      async (block) => await getBalance(rpc, address, block),
+      async (block) => await getBalance(rpc, this.target.address, block),
     );
     return error;
   }

@@ -173,7 +173,6 @@ class EndOfList {
   public length = 0;
   #read = 0;
   #failedInARow = 0;
-  #isAnswered = false;
   /** Since the last order. They are unknown unless another order follows. */
   #failed: FailedOrder[] = [];
 
@@ -193,7 +192,6 @@ class EndOfList {
         this.#failed.push(order);
       } else {
         this.#failedInARow = 0;
-        this.#isAnswered = true;
         if (!isEmptyOrder(order)) {
           this.length = this.#read;
           yield* this.#failed;
@@ -207,19 +205,15 @@ class EndOfList {
     }
   }
 
-  /** @throws VaultError if the ids at the end may be orders */
+  /** @throws VaultError if the node refused an id at the end, or the contract all ids */
   public requireUnknown(): void {
-    const doubtful = this.#failed.find(
-      ({ error }) =>
-        // The node has refused the request, or the contract refuses all reads. An empty array
-        // does that, too: it has an invalid opcode for each id.
-        error.kind !== "chain" ||
-        !(
-          this.#isAnswered || asRecord(error.cause)["kind"] === "invalid-opcode"
-        ),
-    );
-    if (doubtful !== undefined) {
-      throw doubtful.error;
+    const isAllRefused = this.#failed.length === this.#read;
+    for (const { error } of this.#failed) {
+      // An empty array has an invalid opcode for each id.
+      const isOutOfArray = asRecord(error.cause)["kind"] === "invalid-opcode";
+      if (error.kind !== "chain" || (isAllRefused && !isOutOfArray)) {
+        throw error;
+      }
     }
   }
 }

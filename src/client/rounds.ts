@@ -70,18 +70,13 @@ const roundsOptions = {
 /** Options of {@link VaultClient.rounds}. */
 export interface RoundsOptions extends OptionsOf<typeof roundsOptions> {}
 
-/** What a block shows. */
-interface RoundAt {
+/** A look at a block. */
+interface Look {
   readonly block: number;
+  isRead: boolean;
   /** Undefined if there is none, or if it cannot be read. */
-  readonly round: VaultRound | undefined;
-  readonly error?: VaultError;
-}
-
-/** A block to read, and what it showed. */
-interface Mark {
-  readonly block: number;
-  seen?: RoundAt;
+  round?: VaultRound | undefined;
+  error?: VaultError;
 }
 
 /** @see VaultClient.rounds */
@@ -119,80 +114,80 @@ export async function* readRounds(
  * are the same, nothing changes in between. Any other stretch is halved, the first ones
  * before the others: what lies before them is handed out and forgotten.
  *
- * @returns The blocks read, in ascending order.
+ * @returns The looks at blocks, in ascending order.
  */
 async function* search(
   first: number,
   last: number,
-  read: (block: number) => Promise<RoundAt>,
+  read: (block: number) => Promise<Pick<Look, "error" | "round">>,
   { concurrency = CONCURRENCY, onProgress }: RoundsOptions,
-): AsyncGenerator<RoundAt, void, undefined> {
-  const marks: Mark[] = equalDistances(first, last).map((block) => ({ block }));
-  let [done, total] = [0, marks.length];
-  while (marks.length > 0) {
-    const wave: Mark[] = [];
-    for (const [index, mark] of marks.entries()) {
-      const next = marks[index + 1];
+): AsyncGenerator<Look, void, undefined> {
+  const looks = equalDistances(first, last).map(lookAt);
+  let [done, total] = [0, looks.length];
+  while (looks.length > 0) {
+    const wave: Look[] = [];
+    for (const [index, look] of looks.entries()) {
+      const next = looks[index + 1];
       if (wave.length === concurrency) {
         break;
       }
-      if (mark.seen === undefined) {
-        wave.push(mark);
-      } else if (next?.seen !== undefined && !isSearched(mark.seen, next)) {
-        const block = Math.floor((mark.block + next.block) / 2);
+      if (!look.isRead) {
+        wave.push(look);
+      } else if (next?.isRead === true && !isSearched(look, next)) {
         total += 1;
         // The next turn of this loop takes it.
-        marks.splice(index + 1, 0, { block });
+        const middle = Math.floor((look.block + next.block) / 2);
+        looks.splice(index + 1, 0, lookAt(middle));
       }
     }
     await Promise.all(
-      wave.map(async (mark) => {
-        mark.seen = await read(mark.block);
+      wave.map(async (look) => {
+        Object.assign(look, await read(look.block), { isRead: true });
         done += 1;
         // JavaScript also accepts an async one, whose rejection ends the list, too.
         await onProgress?.({ done, total });
       }),
     );
     for (;;) {
-      const [mark, next] = marks;
-      if (mark?.seen === undefined || !isSearched(mark.seen, next)) {
+      const [look, next] = looks;
+      if (look === undefined || !isSearched(look, next)) {
         break;
       }
-      marks.shift();
-      yield mark.seen;
+      looks.shift();
+      yield look;
     }
   }
 }
 
-/** True if nothing changes between a block and the next one that is read. */
-function isSearched(
-  { block, round }: RoundAt,
-  next: Mark | undefined,
-): boolean {
+function lookAt(block: number): Look {
+  return { block, isRead: false };
+}
+
+/** True if nothing is left to find between a block and the next one. */
+function isSearched(one: Look, next: Look | undefined): boolean {
   if (next === undefined) {
-    return true;
+    return one.isRead;
   }
-  const { seen } = next;
+  const isSameState =
+    isSame(one.round, next.round) && one.round?.settled === next.round?.settled;
   return (
-    seen !== undefined &&
-    (seen.block - block === 1 ||
-      (isSame(round, seen.round) && round?.settled === seen.round?.settled))
+    one.isRead && next.isRead && (isSameState || next.block - one.block === 1)
   );
 }
 
 /**
- * @param points Of a range, in ascending order.
+ * @param looks At the blocks of a range, in ascending order.
  * @throws VaultError The error of the last block if no block has a round
  */
 async function* joinRounds(
-  points: AsyncIterable<RoundAt>,
+  looks: AsyncIterable<Look>,
 ): AsyncGenerator<PastRound, void, undefined> {
-  let before: RoundAt | undefined;
+  let before: Look | undefined;
   let latest: PastRound | undefined;
   /** The one that started last. */
   let newest: VaultRound | undefined;
-  for await (const point of points) {
-    const { block, round } = point;
+  for await (const look of looks) {
+    const { block, round } = look;
     if (latest !== undefined && !isSame(latest, round)) {
       yield latest;
       latest = undefined;
@@ -216,7 +211,7 @@ async function* joinRounds(
       };
       newest = isOrdered ? round : newest;
     }
-    before = point;
+    before = look;
   }
   if (latest !== undefined) {
     yield latest;
@@ -239,7 +234,7 @@ function startsAfter(one: VaultRound, other: VaultRound): boolean {
 async function roundReader(
   context: Context,
   last: PinnedBlock,
-): Promise<(block: number) => Promise<RoundAt>> {
+): Promise<(block: number) => Promise<Pick<Look, "error" | "round">>> {
   const call = encodeCall("getLatestRoundInfo", []);
   const target = await context.locate(call.role, call.operation);
   return async (block) => {
@@ -248,13 +243,10 @@ async function roundReader(
       // the decoder follows the table entry that makes the type
       const round = (await readCall(at, call, target)) as VaultRound;
       // A factory may return zeros before its first round.
-      const isEmpty = Object.values(round).every(
-        (value) => value === 0n || value === false,
-      );
-      return { block, round: isEmpty ? undefined : round };
+      return Object.values(round).some(Boolean) ? { round } : {};
     } catch (error) {
       if (VaultError.isVaultError(error) && error.kind === "chain") {
-        return { block, round: undefined, error };
+        return { error };
       }
       throw error;
     }

@@ -243,11 +243,18 @@ function parseLensEntries(
   return entries;
 }
 
-/** Converts an entry to the answer of its call. Secrets in a reason are not hidden. */
+/**
+ * Converts an entry to the answer of its call. Secrets in a reason are not hidden.
+ *
+ * @returns Undefined if the call needs a request of its own.
+ */
 export function entryAnswer(
   { bytes }: Pick<LensAnswer, "bytes">,
   { status, start, end }: LensEntry,
-): CallResult {
+): CallResult | undefined {
+  if (status === "tooLong" || status === "usedUp") {
+    return undefined;
+  }
   const data = bytes.subarray(start, end);
   return status === "reverted"
     ? { reverted: decodeRevertReason(`0x${data.toString("hex")}`) }
