@@ -135,7 +135,7 @@ export class OrderReader {
       await this.#requireNode(error);
       return undefined;
     });
-    const { length = 0 } = answer?.entries ?? [];
+    const { length } = answer?.entries ?? [];
     if (answer === undefined || length === 0 || length > ids.length) {
       await canRunLens(rpc, from);
       return { ids: [], nextSize: Math.floor(ids.length / 2) };
