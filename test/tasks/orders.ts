@@ -51,14 +51,14 @@ describe("vault orders", () => {
     expect(await failuresOf("")).to.equal(0);
   });
 
-  it("orders shows 15 orders in a row that fail, and those behind them, and exits with 1", async () => {
+  it("orders shows the ids in a row that fail before others, and those behind them, and exits with 1", async () => {
     const { mocks } = tasks;
     await mocks.set({ generatedOrders: { firstId: 4n, lastId: 20n } });
     await mocks.set({ unknownOrders: "revert" });
     for (let orderID = 3n; orderID < 18n; ++orderID) {
       await mocks.fail("getOrderInfo", "MarketPaused", { args: [orderID] });
     }
-    const listed = Array.from({ length: 20 }, (_, index) => `${index + 1}`);
+    const listed = Array.from({ length: 21 }, (_, index) => `${index}`);
     const { stdout, stderr, exitCode } = await tasks.run("orders --format csv");
     expect(exitCode).to.equal(1);
     const rows = stdout.trim().split("\n").slice(1);
@@ -66,7 +66,7 @@ describe("vault orders", () => {
     expect(rows.filter((row) => row.includes("MarketPaused"))).to.have.length(
       15,
     );
-    expect(stderr).to.match(/^Failed: 15 ids\. The first, 3: /mu);
+    expect(stderr).to.match(/^Failed: 16 ids\. The first, 0: /mu);
   });
 
   it("orders --block lists the orders of that block, and names it", async () => {
