@@ -144,7 +144,7 @@ const errors = {
     VAULT_NO_TERMINAL: {
       refuses: true,
       text: "The task cannot ask for confirmation, because there is no terminal.",
-      fix: "Pass --yes to settle without a question; if an earlier settlement of this round reverted, --retry-reverted, too. Nothing was sent.",
+      fix: "Pass --yes to go on without a question; if an earlier settlement of this round reverted, --retry-reverted, too. Nothing was sent.",
     },
     VAULT_PREVIEW_CHANGED: {
       refuses: true,

@@ -1,6 +1,6 @@
 import { ZeroAddress } from "ethers";
 
-import { invalidArgument, vaultError } from "../src/errors.js";
+import { vaultError } from "../src/errors.js";
 import { escapeUntrusted } from "../src/escape.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { formatNative } from "../src/protocol/round.js";
@@ -33,11 +33,7 @@ export async function deploy(
         return;
       }
       if (ask === undefined) {
-        throw invalidArgument(
-          "--yes",
-          "there is no terminal to ask for confirmation on",
-          "Pass it to deploy without a question. Nothing was sent.",
-        );
+        throw vaultError("VAULT_NO_TERMINAL", {});
       }
       const { from: account, chainId, maxCost } = deployment;
       const question = `Deploy to ${network} (chain ${chainId}) with ${account} a guard through which ${describeSettler(deployment.settler)} may settle, for at most ${formatNative(maxCost)} native currency?`;
@@ -45,9 +41,7 @@ export async function deploy(
         throw vaultError("VAULT_NOT_CONFIRMED", {});
       }
     },
-    onHash: (hash) => {
-      void say(err, notes(`Transaction ${hash}`));
-    },
+    onHash: (hash) => void say(err, notes(`Transaction ${hash}`)),
   });
   const envelope = await readEnvelope(vault);
   const place = instance === undefined ? "" : `.instances.${instance}`;

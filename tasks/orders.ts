@@ -23,9 +23,7 @@ export default readAction(tasks.orders, async (vault, args, { terminal }) => {
     skipEmpty,
     from,
     blockTag: pin,
-    onProgress: (far) => {
-      terminal.progress("Reading orders", far);
-    },
+    onProgress: (far) => terminal.progress("Reading orders", far),
   });
   const listing = orderListing(envelope, newestOf(vault, orders, args.limit), {
     ...vault.settings,

@@ -2,7 +2,6 @@ import { formatUnits } from "ethers";
 
 import type { Order } from "../src/client/order-reader.js";
 import type { PastRound } from "../src/client/rounds.js";
-import { fallbackTo } from "../src/errors.js";
 import { escapeUntrusted } from "../src/escape.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import {
@@ -12,18 +11,10 @@ import {
 } from "../src/protocol/index.js";
 import { requireSameBranch } from "../src/rpc/blocks.js";
 import { findSender } from "../src/sending/signer.js";
-import { findContracts } from "../src/simulation/watch-list.js";
 import { tasks } from "./definitions.js";
 import type { TaskValues } from "./definitions.js";
 import { hideInOrder, readAction, selectedNetwork } from "./open-vault.js";
-import {
-  chapter,
-  labelledValues,
-  notes,
-  section,
-  title,
-  toned,
-} from "./output/blocks.js";
+import { chapter, notes, section, title, toned } from "./output/blocks.js";
 import type { Block, Envelope } from "./output/blocks.js";
 import { requireReplaceable, writeToFile } from "./output/listing.js";
 import { chart, renderPage } from "./output/render-html.js";
@@ -54,10 +45,7 @@ export default readAction(tasks.report, async (vault, args, surroundings) => {
       notes(
         `Written to ${escapeUntrusted(out)}.`,
         failures > 0 &&
-          toned(
-            "bad",
-            `${describeCount(failures, "reading")} failed, as marked on the page.`,
-          ),
+          toned("bad", `${describeCount(failures, "reading")} failed.`),
       ),
     ],
   };
@@ -133,12 +121,6 @@ async function gather(
     );
     failures += listing.failures();
   }
-  // The readings show why an address is missing.
-  const contracts = await findContracts(vault).catch(fallbackTo([]));
-  parts.push(
-    chapter("Contracts"),
-    labelledValues(contracts.map(({ role, address }) => [role, address])),
-  );
   await requireSameBranch(vault.rpc, pin);
   return { envelope, parts, failures };
 }
@@ -192,7 +174,6 @@ export function strikesFigure(
   const toPrice = (value: bigint): number =>
     Number(formatUnits(value, raw ? 0 : units.price.decimals));
   const drawn = rounds
-    .filter(({ startTime, endTime }) => startTime < endTime)
     .filter(({ endTime }) => endTime <= LAST_DATE_SECONDS)
     .map(({ startTime, endTime, strikePrice, settledPrice }) => ({
       start: Number(startTime),

@@ -16,9 +16,7 @@ export default readAction(tasks.rounds, async (vault, args, { terminal }) => {
     fromBlock,
     toBlock: pin,
     from,
-    onProgress: (far) => {
-      terminal.progress("Reading blocks", far);
-    },
+    onProgress: (far) => terminal.progress("Reading blocks", far),
   });
   const chainTime = envelope.block.timestamp;
   const context = { ...vault.settings, chainTime, raw };

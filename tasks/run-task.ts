@@ -111,8 +111,8 @@ async function printError(
   }
   const text =
     code === "VAULT_NOT_CONFIRMED"
-      ? style.warn(message)
-      : `${style.bad("Error")} ${shortMessage}\n${fix} ${style.dim(`(${code})`)}\n${style.dim(pageOf(code))}`;
+      ? style.paint("warn", message)
+      : `${style.paint("bad", "Error")} ${shortMessage}\n${fix} ${style.paint("dim", `(${code})\n${pageOf(code)}`)}`;
   await write(`${wrapText(text, style)}\n`);
 }
 

@@ -1,5 +1,3 @@
-import { ZeroAddress } from "ethers";
-
 import { vaultError } from "../src/errors.js";
 import type { VaultError } from "../src/errors.js";
 import { escapeUntrusted, toSafeJson } from "../src/escape.js";
@@ -25,10 +23,8 @@ import type {
 import { tasks } from "./definitions.js";
 import type { TaskValues } from "./definitions.js";
 import { withVault } from "./open-vault.js";
-import { code, notes, present, toned } from "./output/blocks.js";
-import type { Block } from "./output/blocks.js";
+import { code, notes, toned } from "./output/blocks.js";
 import { say } from "./output/render-text.js";
-import type { Output } from "./output/render-text.js";
 import {
   describeEvent,
   doubtsAbout,
@@ -50,7 +46,7 @@ export default taskAction(tasks.settle, async (args, surroundings) => {
     { ...args, access: isSigning(args) ? "write" : "read" },
     async (vault) =>
       args.calldata
-        ? await printCalldata(vault, args, terminal.err)
+        ? await printCalldata(vault, args, terminal)
         : await settle(vault, rawArgs, toOptions(args), terminal),
   );
 });
@@ -89,29 +85,21 @@ export async function settle(
   { err, ask }: Pick<Terminal, "err" | "ask">,
 ): Promise<TaskReport> {
   const { networkName: network, settings } = vault;
-  const tell = (...blocks: readonly Block[]): void => {
-    void say(err, ...blocks);
-  };
   const isAgreed = rawArgs["yes"] === true;
   const { partial, resume, bump } = options;
-  const flags = repeatFlags(rawArgs, "confirmations");
-  const continuing = `npx hardhat vault settle --resume${flags}`;
   let tokens: SettlementPreflight["tokens"] = new Map();
 
   const onEvent = (event: SettlementEvent): void => {
-    if (event.type === "preflight") {
-      const { chainTime } = event.preflight;
-      ({ tokens } = event.preflight);
-      const context = { ...settings, chainTime, raw: false };
-      tell(...preflightBlocks(event.preflight, network, context));
-      tell();
+    if (event.type !== "preflight") {
+      void say(err, notes(describeEvent(event)));
       return;
     }
-    tell(notes(describeEvent(event)));
-    // In process there is no journal to resume from.
-    if (event.type === "sending" && !isInProcess(vault)) {
-      tell(notes(toned("dim", `If this is interrupted: \`${continuing}\``)));
-    }
+    const { preflight } = event;
+    ({ tokens } = preflight);
+    const { chainTime } = preflight;
+    const context = { ...settings, chainTime, raw: false };
+    void say(err, ...preflightBlocks(preflight, network, context));
+    void err.write("\n");
   };
   const confirm = async (
     preflight: SettlementPreflight,
@@ -119,22 +107,19 @@ export async function settle(
     if (ask === undefined) {
       return vaultError("VAULT_NO_TERMINAL", {});
     }
-    const question =
-      doubtsAbout(preflight).length === 0
-        ? "Settle this round now?"
-        : "Settle in spite of the warning?";
+    const hasDoubts = doubtsAbout(preflight).length > 0;
+    const question = hasDoubts
+      ? "Settle in spite of the warning?"
+      : "Settle this round now?";
     return (await ask(question)) || vaultError("VAULT_NOT_CONFIRMED", {});
   };
   const confirmReplacement = async (
-    replacement: ReplacementPreflight,
+    change: ReplacementPreflight,
   ): Promise<true | string> => {
-    if (ask === undefined) {
-      return "there is no terminal to ask on; --yes raises it without a question";
-    }
-    const { earlierMaxCost, maxCost } = replacement;
-    const costs = `${formatNative(earlierMaxCost)} to ${formatNative(maxCost)}`;
+    const costs = `${formatNative(change.earlierMaxCost)} to ${formatNative(change.maxCost)}`;
     const question = `Raise the highest cost from ${costs} native currency?`;
-    return (await ask(question)) || "not confirmed";
+    const isRaised = (await ask?.(question)) === true;
+    return isRaised || "not confirmed; --yes raises it without a question";
   };
 
   const { block, chainId, settlement, refusal, isFinal } = await settleAll(
@@ -153,7 +138,10 @@ export async function settle(
     const message = messageForCommandLine(refusal, rawArgs);
     reason = isFinal ? message : stillOpen(message);
   }
+  // In process there is no journal to resume from.
   const isOpen = !isFinal && !isInProcess(vault);
+  const flags = repeatFlags(rawArgs, "confirmations");
+  const continuing = `npx hardhat vault settle --resume${flags}`;
   const place = { network, chainId };
   const isFine =
     ["settled", "nothing-to-do", "cancelled"].includes(status) ||
@@ -193,24 +181,24 @@ function isStep({ status, before, after }: Settlement): boolean {
 async function printCalldata(
   vault: VaultHost,
   { from, ifExpired, safe, tokens }: SettleValues,
-  err: Output,
+  { err }: Pick<Terminal, "err">,
 ): Promise<TaskReport> {
   const built = await buildSettlement(vault, from, tokens, ifExpired);
   const { chainId, header, to, data, sender, estimatedGas, refusal } = built;
   const { number, timestamp } = header;
   // If this one is sent too, two rounds may be settled.
   const open = await findUnfinished(vault);
-  const warnings = present([
+  const warnings = [
     refusal !== null &&
-      `${sender === ZeroAddress ? "the zero address" : sender} would see this call refused at block ${number}: ${escapeUntrusted(refusal.replace(/\.$/u, ""))}. The round may be settled already, or the contract may accept only another sender (--from).`,
+      `${sender} would see this call refused at block ${number}: ${escapeUntrusted(refusal.replace(/\.$/u, ""))}. The round may be settled already, or the contract may accept only another sender (--from).`,
     built.isContract && OTHER_ORIGIN,
     open !== null &&
       `a settlement is under way already: ${describeUnfinished(open)}. Finish it first, with --resume: both may be mined.`,
-  ]);
-  if (warnings.length > 0) {
-    const lines = warnings.map((text) => toned("warn", `Warning: ${text}`));
-    await say(err, notes(...lines));
-  }
+  ];
+  const lines = warnings.map(
+    (text) => text !== false && toned("warn", `Warning: ${text}`),
+  );
+  await say(err, notes(...lines));
   const block = { number, timestamp };
   const call = { to, data, value: "0", estimatedGas };
   const document = safe

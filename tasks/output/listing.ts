@@ -16,7 +16,7 @@ import { operationEntry } from "../../src/protocol/index.js";
 import type { TaskValues } from "../definitions.js";
 import { toDocument } from "../run-task.js";
 import type { Terminal } from "../terminal.js";
-import { isEmpty, notes, present, title, toned } from "./blocks.js";
+import { isEmpty, notes, title, toned } from "./blocks.js";
 import type { Envelope, Table } from "./blocks.js";
 import { createStyle, renderText, say } from "./render-text.js";
 import type { Style } from "./render-text.js";
@@ -127,16 +127,14 @@ export async function writeListing<Item>(
     }
   }
   const columns = [...decimals.keys()].join(", ");
-  const said = present([
+  const said = notes(
     file !== undefined && `Written to ${escapeUntrusted(file)}.`,
     // Plain lines have no place for them.
     ...(form === "csv" || form === "ndjson" ? listing.doubts() : []),
     scaled &&
       `Scaled: ${columns === "" ? "no column" : columns}. Other numbers are unscaled.`,
-  ]);
-  if (said.length > 0) {
-    await say(err, notes(...said));
-  }
+  );
+  await say(err, said);
   return true;
 }
 
@@ -153,7 +151,7 @@ async function* render<Item>(
     return;
   }
   if (form === "csv") {
-    yield toCsvRows([], columns, decimals, true);
+    yield stringify([[...columns]]);
   }
   const { key: noun } = operationEntry(operation);
   let heading = [title(`${capitalize(noun)}s`, envelope)];
@@ -211,10 +209,8 @@ function toCsvRows(
   rows: readonly object[],
   columns: readonly string[],
   decimals: ReadonlyMap<unknown, number>,
-  header = false,
 ): string {
   return stringify([...rows], {
-    header,
     columns: [...columns],
     cast: {
       boolean: String,

@@ -47,14 +47,10 @@ function toHtml(value: Content): string {
 const pageStyle = `
 :root {
   color-scheme: light dark;
-  --page: #ffffff; --line: #d5dbe1; --text: #1c2128; --quiet: #59636e;
-  --good: #0b6b4f; --warn: #8a5a00; --bad: #b42318;
-}
-@media (prefers-color-scheme: dark) {
-  :root {
-    --page: #0e1116; --line: #323a44; --text: #e6eaef; --quiet: #9aa5b1;
-    --good: #5cc8a1; --warn: #e0b050; --bad: #ff8a80;
-  }
+  --page: light-dark(#ffffff, #0e1116); --text: light-dark(#1c2128, #e6eaef);
+  --line: light-dark(#d5dbe1, #323a44); --quiet: light-dark(#59636e, #9aa5b1);
+  --good: light-dark(#0b6b4f, #5cc8a1); --warn: light-dark(#8a5a00, #e0b050);
+  --bad: light-dark(#b42318, #ff8a80);
 }
 body { margin: 0 auto; padding: 2rem 1.5rem; max-width: 80rem; background: var(--page); color: var(--text); font: 15px/1.5 system-ui, sans-serif; overflow-wrap: break-word; }
 h2 { margin-top: 3rem; border-bottom: 1px solid var(--line); }

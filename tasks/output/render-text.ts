@@ -7,7 +7,7 @@ import { wrapAnsi } from "fast-wrap-ansi";
 import { describeTime } from "../../src/protocol/index.js";
 import { escapeUntrusted } from "../../src/escape.js";
 import { footnotesOf, isEmpty, present, toned } from "./blocks.js";
-import type { Block, Cell, Envelope, Table } from "./blocks.js";
+import type { Block, Cell, Envelope, Table, Tone } from "./blocks.js";
 
 /** Colours and width of a stream. */
 export interface Style {
@@ -15,11 +15,7 @@ export interface Style {
   readonly width: number;
   /** Named in titles; may be empty. */
   readonly instance: string;
-  title(text: string): string;
-  dim(text: string): string;
-  good(text: string): string;
-  bad(text: string): string;
-  warn(text: string): string;
+  readonly paint: (tone: Tone | "title", text: string) => string;
 }
 
 export interface Output {
@@ -33,6 +29,14 @@ export interface Output {
   readonly write: (text: string) => Promise<boolean>;
 }
 
+const formats = {
+  title: "bold",
+  dim: "dim",
+  good: "green",
+  bad: "red",
+  warn: "yellow",
+} as const;
+
 /** Node decides about colours: `FORCE_COLOR`, `NO_COLOR`, `TERM`. */
 export function createStyle(
   { isTTY, columns = 0 }: { isTTY?: boolean; columns?: number | undefined },
@@ -41,29 +45,26 @@ export function createStyle(
   const isColoured =
     (isTTY === true || process.env["FORCE_COLOR"] !== undefined) &&
     WriteStream.prototype.getColorDepth() > 1;
-  const styled =
-    (format: Parameters<typeof styleText>[0]) =>
-    (text: string): string =>
-      isColoured ? styleText(format, text, { validateStream: false }) : text;
   // A terminal of unknown width may report 0 columns.
   const width = columns === 0 ? 80 : columns;
   return {
     width: isTTY === true ? width : Infinity,
     instance: typeof instance === "string" ? instance : "",
-    title: styled("bold"),
-    dim: styled("dim"),
-    good: styled("green"),
-    bad: styled("red"),
-    warn: styled("yellow"),
+    paint: (tone, text) =>
+      isColoured
+        ? styleText(formats[tone], text, { validateStream: false })
+        : text,
   };
 }
 
-/** Writes blocks while a task runs, for example what happens. */
+/** Writes what is not empty of some blocks while a task runs, and a line break. */
 export async function say(
   { style, write }: Output,
   ...blocks: readonly Block[]
 ): Promise<void> {
-  await write(`${renderText(blocks, style)}\n`);
+  if (!blocks.every(isEmpty)) {
+    await write(`${renderText(blocks, style)}\n`);
+  }
 }
 
 /** Separates blocks by a blank line, except below a heading. */
@@ -89,9 +90,9 @@ function renderBlock(block: Block, style: Style): string {
           `instance ${escapeUntrusted(style.instance)}`,
         envelope !== undefined && describeEnvelope(envelope),
       ]).join(", ");
-      const shown = place === "" ? "" : GAP + style.dim(place);
+      const shown = place === "" ? "" : GAP + style.paint("dim", place);
       const rule = level === 2 ? `\n${"=".repeat(measure(text))}` : "";
-      return wrapText(style.title(text) + shown, style) + rule;
+      return wrapText(style.paint("title", text) + shown, style) + rule;
     }
     case "values":
       return renderValues(block.rows, style);
@@ -112,7 +113,7 @@ export function describeEnvelope(envelope: Envelope): string {
 }
 
 function paint({ text, tone }: Cell, style: Style): string {
-  return tone === undefined || text === "" ? text : style[tone](text);
+  return tone === undefined || text === "" ? text : style.paint(tone, text);
 }
 
 const GAP = "  ";

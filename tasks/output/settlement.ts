@@ -57,12 +57,6 @@ export interface Effect {
   readonly tokens: SettlementPreflight["tokens"];
 }
 
-const engineNames = {
-  simulateV1: "the node (eth_simulateV1)",
-  fork: "a fork in this process",
-  "in-process": "the in-process network, and undone",
-} as const;
-
 /** How a simulation ended, and its effect. */
 export function simulationBlocks(
   effect: Effect,
@@ -71,10 +65,9 @@ export function simulationBlocks(
   const { simulation, sender, tokens } = effect;
   const { engine, block, changes, transfers, balances } = simulation;
   const show = (amount: bigint, token: string): string => {
-    const known =
+    const decimals =
       token === NATIVE ? NATIVE_DECIMALS : tokens.get(token)?.decimals;
-    const decimals = known ?? null;
-    return decimals === null || context.raw
+    return typeof decimals !== "number" || context.raw
       ? `${groupDigits(String(amount))} raw`
       : scale(amount, decimals);
   };
@@ -86,7 +79,7 @@ export function simulationBlocks(
         "In block",
         `${block.number}, ${describeTime(BigInt(block.timestamp))}`,
       ],
-      ["Executed by", engineNames[engine]],
+      ["Engine", engine],
     ]),
     ...section("Changes", changesTable(changes, context)),
     ...section(
@@ -140,25 +133,18 @@ function changesTable(
     const [group, name] = reading.split(".");
     const variant = group === "orders" ? `order ${name}` : (name ?? group);
     const described = readingFields(reading).find((one) => one.name === field);
-    return described === undefined
-      ? // A failed reading has only the code of its error.
-        [
-          capitalize(`${variant} ${field}`),
-          ...[before, after].map((code) => String(code ?? "no error")),
-        ]
-      : [
-          labelOf(described, variant),
-          formatValue(described, before, context),
-          formatValue(described, after, context),
-        ];
+    // A failed reading has only the code of its error.
+    const cells = [before, after].map((value) =>
+      described === undefined
+        ? String(value ?? "no error")
+        : formatValue(described, value, context),
+    );
+    return [labelOf(described ?? { label: field }, variant), ...cells];
   });
   return table(["Reading", ...values], rows);
 }
 
-/**
- * A symbol is a text of the token's contract, which can be that of another one: the address
- * tells them apart.
- */
+/** A symbol may be that of another token, too: the address tells them apart. */
 function nameToken(token: string, { tokens }: Effect): string {
   const symbol = tokens.get(token)?.symbol ?? "";
   return token === NATIVE
@@ -191,23 +177,20 @@ export function withTokens(
   };
 }
 
-/** What speaks against this settlement, though its call succeeds. */
+/** What speaks against this settlement. */
 export function doubtsAbout({
   round,
   chainTime,
-  outcome,
   preview,
 }: SettlementPreflight): readonly string[] {
   const ended = hasEnded(round, chainTime);
-  return outcome === "reverts"
-    ? []
-    : present([
-        preview?.status === "not-settled" &&
-          "WARNING: the simulation does NOT settle the round.",
-        ended === null && `WARNING: ${NO_ROUND}`,
-        ended === false &&
-          `WARNING: this round has NOT ended. It ends ${formatCountdown(round.endTime, chainTime)}.`,
-      ]);
+  return present([
+    preview?.status === "not-settled" &&
+      "WARNING: the simulation does NOT settle the round.",
+    ended === null && `WARNING: ${NO_ROUND}`,
+    ended === false &&
+      `WARNING: this round has NOT ended. It ends ${formatCountdown(round.endTime, chainTime)}.`,
+  ]);
 }
 
 export function preflightBlocks(
@@ -222,16 +205,12 @@ export function preflightBlocks(
     title("About to settle this round"),
     readingsBlock("getLatestRoundInfo", [{ value: round }], context),
     ...(preview === null
-      ? []
+      ? [notes(`A plain call ${outcome}. It shows no effect.`)]
       : simulationBlocks(
           { simulation: preview, sender: from, contracts, tokens },
           context,
         )),
     labelledValues([
-      preview === null && [
-        "Simulated",
-        `${outcome}, by a call, which shows no effect`,
-      ],
       ["Network", `${escapeUntrusted(network)} (chain ${chainId})`],
       ["Vault contract", { text: contract.address, note: contract.source }],
       guard !== null && ["Guard", guard],

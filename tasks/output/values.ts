@@ -115,8 +115,10 @@ const ASSUMED = "Times of orders assume Unix seconds.";
 const UNSCALED =
   "Values marked raw are unscaled integers: see tokenDecimals and displayDecimals.";
 
-/** The two largest units, for example `3d 4h`. */
-export function formatDuration(seconds: bigint): string {
+/** `in 3d 4h`, `now` or `2h 5m ago`, by the chain's clock; two units at most. */
+export function formatCountdown(time: bigint, chainTime: number): string {
+  const distance = time - BigInt(chainTime);
+  const seconds = distance < 0n ? -distance : distance;
   const parts = [
     `${seconds / 86_400n}d`,
     `${(seconds / 3_600n) % 24n}h`,
@@ -124,18 +126,12 @@ export function formatDuration(seconds: bigint): string {
     `${seconds % 60n}s`,
   ];
   const isPart = (part: string): boolean => !part.startsWith("0");
-  const first = parts.findIndex(isPart);
-  return parts.slice(first).slice(0, 2).filter(isPart).join(" ");
-}
-
-/** `in 3d 4h`, `now` or `2h 5m ago`, by the chain's clock. */
-export function formatCountdown(time: bigint, chainTime: number): string {
-  const distance = time - BigInt(chainTime);
-  return distance === 0n
-    ? "now"
-    : distance > 0n
-      ? `in ${formatDuration(distance)}`
-      : `${formatDuration(-distance)} ago`;
+  const largest = parts.slice(parts.findIndex(isPart)).slice(0, 2);
+  const duration = largest.filter(isPart).join(" ");
+  if (distance === 0n) {
+    return "now";
+  }
+  return distance > 0n ? `in ${duration}` : `${duration} ago`;
 }
 
 /** `1 order`, `20,000 orders`. */
@@ -232,11 +228,10 @@ export function readingsBlock(
       const own = outputs.length === 1 ? value : fields[field.name];
       return [labelOf(field, variant), formatValue(field, own, context)];
     });
-    const share = shares[operation];
-    if (share !== undefined && !context.raw) {
-      const { part, whole } = share;
-      const text = describeShare(fields[part], fields[whole]);
-      values.push([labelOf(share, variant), text]);
+    const [part, whole] = shares[operation] ?? [];
+    if (part !== undefined && whole !== undefined && !context.raw) {
+      const share = describeShare(fields[part], fields[whole]);
+      values.push([labelOf({ label: "Used" }, variant), share]);
     }
     // the operation returns an order
     if (operation === "getOrderInfo" && isEmptyOrder(value as ListedOrder)) {
@@ -248,18 +243,12 @@ export function readingsBlock(
   return labelledValues(rows);
 }
 
-/** A part and a whole among the values of a reading. */
+/** Which value is a part of which. */
 const shares: {
-  readonly [Name in ReadOperationName]?: Readonly<
-    Record<"label" | "part" | "whole", string>
-  >;
+  readonly [Name in ReadOperationName]?: readonly [part: string, whole: string];
 } = {
-  getLatestRoundInfo: {
-    label: "Filled",
-    part: "filledVolume",
-    whole: "maxVolume",
-  },
-  getLPAmountInfo: { label: "Used", part: "locked", whole: "deposit" },
+  getLatestRoundInfo: ["filledVolume", "maxVolume"],
+  getLPAmountInfo: ["locked", "deposit"],
 };
 
 /** A bar and a percentage, rounded down so that only all of it is 100 %. */

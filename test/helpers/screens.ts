@@ -29,18 +29,11 @@ export const simulated: Simulation = {
 
 /** The lines of blocks, with their tones as `<bad>text</>`. */
 export function linesOf(blocks: readonly Block[]): string[] {
-  const marked =
-    (tone: string) =>
-    (text: string): string =>
-      `<${tone}>${text}</>`;
-  const style = {
+  const style: Style = {
     ...{ width: Infinity, instance: "" },
-    title: (text: string): string => text,
-    // Headings of tables and notes beside values are dim, too.
-    dim: (text: string): string => text,
-    good: marked("good"),
-    bad: marked("bad"),
-    warn: marked("warn"),
+    // Headings of tables and notes beside values are dim.
+    paint: (tone, text) =>
+      tone === "dim" || tone === "title" ? text : `<${tone}>${text}</>`,
   };
   return squeezed(renderText(blocks, style)).split("\n");
 }

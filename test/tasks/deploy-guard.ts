@@ -84,7 +84,7 @@ describe("vault deploy-guard", () => {
   it("deploy-guard without --yes sends nothing if there is no terminal to ask on", async () => {
     const settler = addressAt(5);
     const { guard, exitCode } = await deployed(`--settler ${settler}`);
-    expect(guard).to.include({ code: "VAULT_INVALID_ARGUMENT" });
+    expect(guard).to.include({ code: "VAULT_NO_TERMINAL" });
     expect(exitCode).to.equal(1);
     expect(await settlerAt(guardAddressOf(settler))).to.equal(undefined);
   });

@@ -32,9 +32,6 @@ describe("vault report", () => {
           instances: { usdc: {} },
         },
       }),
-      part: httpNetwork(url, {
-        vault: { contracts: { vault: contracts.vault } },
-      }),
     }),
   });
   const report = async (options = "", exitCode = 0): Promise<string> => {
@@ -47,7 +44,7 @@ describe("vault report", () => {
     const page = await report();
     const chapters = [...page.matchAll(/<h2>(.*?)<\/h2>/gu)];
     expect(chapters.map(([, heading]) => heading)).to.deep.equal([
-      ...["Settlement", "Readings", "Contracts"],
+      ...["Settlement", "Readings"],
     ]);
     expect(page)
       .to.include(
@@ -57,7 +54,6 @@ describe("vault report", () => {
         ),
       )
       .and.include(valueOf("Round ended", "no"));
-    expect(page).to.include(valueOf("trading", tasks.mocks.addresses.trading));
   });
 
   it("report shows what failed in its place, escaped, and exits with 1", async () => {
@@ -66,20 +62,12 @@ describe("vault report", () => {
     const { stdout, exitCode } = await tasks.run(`report --out ${file}`);
     expect(exitCode).to.equal(1);
     expect(stdout)
-      .to.include("1 reading failed, as marked on the page.")
+      .to.include("1 reading failed.")
       .and.include("Written to o\\u{202e}ut.html.");
     expect(await pageOf(file))
       .to.match(/<span class="bad">failed: /u)
       .and.match(/1,000&#60;\/td/u)
       .and.not.include("<img");
-  });
-
-  it("report shows the contracts that have an address, and exits with 1 if others have none", async () => {
-    const { exitCode } = await tasks.run("report --network part");
-    expect(exitCode).to.equal(1);
-    expect(await pageOf())
-      .to.include(valueOf("vault", tasks.mocks.addresses.vault))
-      .and.not.include("<span>trading<");
   });
 
   it("report --from names the caller of every reading, order and round, and the account that would settle", async () => {
@@ -92,7 +80,7 @@ describe("vault report", () => {
     const { stdout, exitCode } = await tasks.run(typed);
     expect(exitCode).to.equal(1);
     // Two readings and three orders.
-    expect(stdout).to.include("5 readings failed, as marked on the page.");
+    expect(stdout).to.include("5 readings failed.");
     expect(await pageOf())
       .to.include(valueOf("Called by", NOBODY))
       .and.include("No round could be read from block");
@@ -237,10 +225,9 @@ describe("the chart of strikes and settled prices", () => {
   const settled = roundAt(0, 100n * ONE, 130n * ONE);
   const open = roundAt(1, 120n * ONE, null);
 
-  it("strikesFigure draws each strike over its round's time, a settled price at the middle of its round, and no round without a time", () => {
-    const never = { ...open, endTime: open.startTime };
+  it("strikesFigure draws each strike over its round's time, a settled price at the middle of its round, and no round without an end", () => {
     const endless = { ...open, endTime: 2n ** 60n };
-    const text = plain(strikesFigure([settled, open, never, endless], context));
+    const text = plain(strikesFigure([settled, open, endless], context));
     expect(shapesOf(text)).to.deep.equal([
       "line M20.00 176.00H240.00M240.00 77.33H460.00",
       "dot M130.00 28.00h0",
@@ -252,6 +239,6 @@ describe("the chart of strikes and settled prices", () => {
     expect(text).to.include(
       "Strike prices (lines) and settled prices (dots) of 2 rounds",
     );
-    expect(strikesFigure([never], context)).to.deep.equal([]);
+    expect(strikesFigure([endless], context)).to.deep.equal([]);
   });
 });

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { toBeHex } from "ethers";
+import { ZeroAddress, toBeHex } from "ethers";
 
 import type {
   Settlement,
@@ -41,7 +41,6 @@ import { squeezed, useTasks } from "../helpers/use-tasks.js";
 
 /** The selector of `decimals()`. */
 const DECIMALS = "0x313ce567";
-const HINT = "If this is interrupted: ";
 /** The next block's time. */
 const NEXT = 1_700_000_006;
 
@@ -51,14 +50,6 @@ const endAt = ({ chain }: Keeper, timestamp: number): void => {
     endTime: BigInt(timestamp),
   }));
 };
-/** A block comes whenever a receipt is asked for. */
-const mineAtLooks = ({ chain }: Keeper): void => {
-  chain.on("eth_getTransactionReceipt", async (_params, answer) => {
-    chain.mine();
-    return await answer();
-  });
-};
-
 // What a settlement comes to: test/settlement.
 describe("vault settle", () => {
   const keeper = useKeeper();
@@ -91,26 +82,6 @@ describe("vault settle", () => {
     const settlement = fieldsOf(fieldsOf(json)["settlement"]);
     return { settlement, ok, said: err.text, questions };
   };
-
-  for (const confirmations of [undefined, "1", "2"]) {
-    it(`settle prints once, when it sends, how to continue, with the options that choose the contracts, given ${confirmations ?? "no"} confirmations`, async () => {
-      mineAtLooks(keeper);
-      const network = { network: "live", instance: "usdc" };
-      const typed = { yes: true, ...network, confirmations };
-      const options =
-        confirmations === undefined
-          ? {}
-          : { confirmations: Number(confirmations) };
-      const { said, ok } = await run(typed, { options });
-      expect(ok).to.equal(true);
-      expect(said.split(HINT)).to.have.lengthOf(2);
-      const flags =
-        confirmations === undefined ? "" : ` --confirmations ${confirmations}`;
-      expect(said).to.include(
-        `${HINT}\`npx hardhat vault settle --resume${flags} --instance usdc --network live\`\n`,
-      );
-    });
-  }
 
   it("settle --resume asks nothing, and prints the transaction", async () => {
     const { hash } = await keeper.interrupt();
@@ -176,13 +147,6 @@ describe("vault settle", () => {
     );
   });
 
-  it("settle does not warn before the round's end of a settlement that reverts", async () => {
-    keeper.chain.makeDevelopmentNode();
-    keeper.chain.revertsWith = "0x";
-    const { said } = await run({ yes: true });
-    expect(said).to.include("About to settle").and.not.include("WARNING");
-  });
-
   const early = "WARNING: this round has NOT ended. It ends in ";
   for (const [title, prepare, warning] of [
     ["before the round's end", () => undefined, early],
@@ -223,13 +187,13 @@ describe("vault settle", () => {
     const { settlement, ok } = await run({});
     expect(settlement).to.include({ code: "VAULT_NO_TERMINAL" });
     expect(settlement["reason"]).to.include(
-      "Pass --yes to settle without a question; if an earlier settlement of this round reverted, --retry-reverted, too.",
+      "Pass --yes to go on without a question; if an earlier settlement of this round reverted, --retry-reverted, too.",
     );
     expect([ok, keeper.sends]).to.deep.equal([false, 0]);
   });
 
   for (const [title, typed, answer, reason, signed] of [
-    ["without a terminal", {}, undefined, "no terminal to ask on; --yes", 1],
+    ["without a terminal", {}, undefined, "not confirmed; --yes", 1],
     ["after a no", {}, false, "not confirmed", 1],
     ["after a yes", {}, true, null, 2],
     ["with --yes", { yes: true }, undefined, null, 2],
@@ -389,7 +353,7 @@ describe("vault settle on a node", () => {
       .to.have.property("block")
       .that.deep.equals({ number, timestamp });
     expect(stderr).to.include(
-      `Warning: the zero address would see this call refused at block ${number}: not\\u{1b}[2J yet. The round`,
+      `Warning: ${ZeroAddress} would see this call refused at block ${number}: not\\u{1b}[2J yet. The round`,
     );
   });
 
@@ -430,7 +394,7 @@ describe("the screen before a settlement", () => {
 
   it("settle shows who would settle what at which cost if the node cannot simulate, and that the round has not ended", () => {
     expect(asked()).to.deep.equal([
-      ...["", "Simulated · succeeds, by a call, which shows no effect"],
+      ...["", "A plain call succeeds. It shows no effect.", ""],
       "Network · li\\u{1b}ve (chain 5)",
       `Vault contract · ${VAULT} · --at`,
       `Signer · ${SENDER} · a key of the configuration`,
@@ -455,7 +419,7 @@ describe("the screen before a settlement", () => {
     [
       "that a call reverts",
       { outcome: "reverts", reason: "paused", cost: null, maxCost: null },
-      "Simulated · reverts, by a call, which shows no effect",
+      "A plain call reverts. It shows no effect.",
     ],
     [
       "a call that succeeds and settles nothing, with the preview's reason",

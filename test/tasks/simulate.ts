@@ -170,7 +170,7 @@ describe("the screen of a simulation", () => {
         ...[`Simulated · ${outcome}`, "Reason · w\\u{1b}hy"],
         ...["Gas used · 50,000", `Called by · ${SENDER}`],
         "In block · 12, 2023-11-14T22:13:20Z",
-        "Executed by · the node (eth_simulateV1)",
+        "Engine · simulateV1",
       ]);
     });
   }

@@ -159,7 +159,7 @@ describe("blocks of a task as text", () => {
   ] as const) {
     it(`createStyle colours ${isColoured ? "" : "no "}${isTTY ? "terminal" : "pipe"} with ${JSON.stringify(variables)}`, () => {
       process.env = { TERM: "xterm", ...variables };
-      expect(createStyle({ isTTY }).bad("x")).to.equal(
+      expect(createStyle({ isTTY }).paint("bad", "x")).to.equal(
         isColoured ? "\u001b[31mx\u001b[39m" : "x",
       );
     });

@@ -8,7 +8,6 @@ import {
   failureNotes,
   failuresOf,
   formatCountdown,
-  formatDuration,
   formatValue,
   readingsBlock,
   snapshotBlocks,
@@ -104,9 +103,9 @@ describe("values for a person", () => {
 
   for (const [call, shown, text] of [
     ["describeCount(1)", describeCount(1, "order"), "1 order"],
-    ["formatDuration(59)", formatDuration(59n), "59s"],
-    ["formatDuration(61)", formatDuration(61n), "1m 1s"],
-    ["formatDuration(86,460)", formatDuration(86_460n), "1d"],
+    ["formatCountdown(59) at 0", formatCountdown(59n, 0), "in 59s"],
+    ["formatCountdown(61) at 0", formatCountdown(61n, 0), "in 1m 1s"],
+    ["formatCountdown(86,460) at 0", formatCountdown(86_460n, 0), "in 1d"],
     ["formatCountdown(160) at 100", formatCountdown(160n, 100), "in 1m"],
     ["formatCountdown(40) at 100", formatCountdown(40n, 100), "1m ago"],
     ["describeAnswer(null)", describeAnswer(null), "unknown"],
@@ -159,7 +158,7 @@ describe("readings for a person", () => {
   const pool = { deposit: 4n, availabe: 3n, locked: 1n };
   const order = zeroAnswer("getOrderInfo");
   for (const [operation, value, settings, last] of [
-    ["getLatestRoundInfo", filled(1n, 4n), context, `Filled · ${bar(2)}25.0 %`],
+    ["getLatestRoundInfo", filled(1n, 4n), context, `Used · ${bar(2)}25.0 %`],
     ["getLatestRoundInfo", filled(0n, 9n), context, `${bar(0)}0.0 %`],
     ["getLatestRoundInfo", filled(999n, 1_000n), context, `${bar(9)}99.9 %`],
     ["getLatestRoundInfo", filled(3n, 2n), context, `${bar(10)}150.0 %`],
