@@ -165,10 +165,10 @@ function describeProblem(error: unknown): string {
   if (error instanceof SyntaxError) {
     return "it is not JSON";
   }
-  if (code === undefined) {
-    return String(message);
+  if (code === "ENOENT") {
+    return "there is no such file";
   }
-  return code === "ENOENT" ? "there is no such file" : "it cannot be read";
+  return code === undefined ? String(message) : "it cannot be read";
 }
 
 /** Checks a fixture: the keys of overrides, and `{ error }` for a reading that failed. */
@@ -217,7 +217,7 @@ async function fixtureState(json: unknown): Promise<MockState> {
   const margins = listOf(values["margins"]).flatMap((each, index) => {
     const where = `margins[${index}]`;
     const { maxVolume, APY, endTime, ...result } = asRecord(each);
-    const terms = checkTerms({ maxVolume, APY, endTime }, where);
+    const terms = asRecord(checkTerms({ maxVolume, APY, endTime }, where));
     const amounts = check("calMargins", [terms], result, where);
     return amounts === undefined ? [] : [{ ...terms, ...asRecord(amounts) }];
   });

@@ -16,6 +16,7 @@ import {
   byRole,
   contractRoleNames,
   get,
+  keysOf,
   set,
   standaloneQueries,
 } from "../protocol/index.js";
@@ -36,10 +37,10 @@ import {
   sendToMocks,
 } from "./mock-contracts.js";
 import type { MockAddresses, ScriptCall } from "./mock-contracts.js";
-import { requireScenario, scenarios } from "./scenarios.js";
-import type { Scenario, ScenarioName } from "./scenarios.js";
+import { scenarios } from "./scenarios.js";
+import type { ScenarioName } from "./scenarios.js";
 import { callsFor, checkChanges } from "./state.js";
-import type { MockOverrides } from "./types.js";
+import type { MockOverrides, MockState } from "./types.js";
 
 const mockAtOptions = {
   /** Changes to the scenario or the fixture. */
@@ -106,7 +107,7 @@ async function deployInOrder<VaultT extends VaultClient>(
 ): Promise<MockVaultHandle<VaultT>> {
   const { scenario = DEFAULT_SCENARIO, fixture, at } = options;
   const overrides = checkChanges(options.overrides);
-  const createState = await chooseState(vault, options);
+  const original = await chooseState(vault, options);
   if (at !== undefined) {
     await requireDevelopmentNode(vault);
   } else if (options.allowLiveNetwork !== true) {
@@ -116,11 +117,10 @@ async function deployInOrder<VaultT extends VaultClient>(
       "If you want to pay for it, pass `allowLiveNetwork` to deployMocks(), or run `npx hardhat vault deploy-mocks --yes`. Nothing was sent.",
     );
   }
-  const state = deepMerge(createState(await readClock(vault)), overrides);
   const { settledPrice, settledAmount } = overrides.settlement ?? {};
   const isOfScenario =
     settledPrice === undefined && settledAmount === undefined;
-  const script = callsFor(state, isOfScenario);
+  const script = callsFor(deepMerge(original, overrides), isOfScenario);
   const addresses = await placeMocks(vault, at);
   await load(vault, addresses, script);
   if (hasHost(vault)) {
@@ -145,9 +145,11 @@ function vaultOf<VaultT extends VaultClient>(
 async function chooseState(
   vault: VaultClient,
   { scenario, fixture }: DeployMocksOptions,
-): Promise<Scenario> {
+): Promise<MockState> {
   if (fixture === undefined) {
-    return scenarios[requireScenario(scenario ?? DEFAULT_SCENARIO)];
+    const name = scenario ?? DEFAULT_SCENARIO;
+    requireOneOf(keysOf(scenarios), name, "scenario");
+    return scenarios[name](await readClock(vault));
   }
   if (scenario !== undefined) {
     throw invalidArgument(
@@ -156,8 +158,7 @@ async function chooseState(
     );
   }
   const root = hasHost(vault) ? vault.context.config.paths.root : "";
-  const state = await readFixture(resolve(root, fixture));
-  return () => state;
+  return await readFixture(resolve(root, fixture));
 }
 
 /** Places the code in process or at given addresses; elsewhere deploys it. */

@@ -9,7 +9,7 @@ import {
 
 import { encodeCall } from "../client/codec.js";
 import {
-  checkOptions,
+  checkKeys,
   describeInput,
   option,
   parseAccount,
@@ -162,15 +162,9 @@ export function callsForFailure({
   });
 }
 
-const failureOptions = {
-  ...conditionOptions,
-  operation: option<OperationName>(),
-  reason: option<ScriptedReason>(),
-};
-
 /** Refuses a misspelt key; the values are checked when they are encoded. */
 export function checkFailure(given: unknown, place: string): ScriptedFailure {
-  checkOptions(place, given, failureOptions);
+  const known = ["operation", "reason", ...Object.keys(conditionOptions)];
   // its names were checked
-  return given as ScriptedFailure;
+  return checkKeys(place, given, "field", known) as unknown as ScriptedFailure;
 }

@@ -1,5 +1,4 @@
-import { requireOneOf } from "../client/inputs.js";
-import { ContractType, OrderState, keysOf } from "../protocol/index.js";
+import { ContractType, OrderState } from "../protocol/index.js";
 import type {
   DisplaySettings,
   PoolAmounts,
@@ -206,7 +205,3 @@ export const scenarios = {
 } as const satisfies Readonly<Record<string, Scenario>>;
 
 export type ScenarioName = keyof typeof scenarios;
-
-export function requireScenario(name: string): ScenarioName {
-  return requireOneOf(keysOf(scenarios), name, "scenario");
-}

@@ -24,7 +24,6 @@ import {
   standaloneQueries,
 } from "../protocol/index.js";
 import type {
-  CalMarginsParameters,
   ContractRole,
   Field,
   Query,
@@ -224,13 +223,7 @@ export function checkChanges(overrides: unknown = {}): StateChanges {
 }
 
 /** Checks arguments of `calMargins`. */
-export function checkTerms(
-  given: unknown,
-  where: string,
-): CalMarginsParameters {
-  // each value was checked to be there, and to be of the type that its field has
-  return objectOf(terms, terms)(given, where) as CalMarginsParameters;
-}
+export const checkTerms = objectOf(terms, terms);
 
 /** Takes one spelling only: two keys for one order would overwrite each other. */
 export function parseOrderKey(key: string): bigint {

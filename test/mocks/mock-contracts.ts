@@ -121,7 +121,7 @@ describe("mocks - scripting", () => {
         () => {
           throw Object.assign(new Error("execution reverted"), { code: 3 });
         },
-        "no reason given",
+        "without a reason string",
       ],
       [
         "eth_getTransactionReceipt",
