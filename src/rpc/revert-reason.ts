@@ -200,7 +200,7 @@ function toHexData(value: unknown): string | undefined {
 /** The reason of a revert in a message, in the forms of geth, besu and lotus; else empty. */
 function reasonIn(message: string): string {
   const [, listed, rest = ""] =
-    /revert reason: \[Error\((.*?)\)|\brevert(?:ed)?\b[\s:,]*(.*)$/isu.exec(
+    /revert reason: \[Error\((.*?)\)|\brevert(?:ed)?\b(?! without )[\s:,]*(.*)$/isu.exec(
       message,
     ) ?? [];
   return (listed ?? rest.replace(/^\((.*)\)$/su, "$1")).trim();

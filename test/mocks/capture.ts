@@ -150,11 +150,11 @@ describe("capture() and deployMocks({ fixture })", () => {
         );
       };
       const panic = "panic code 0x1 (Assertion error)";
-      expect(await reasons()).to.eql(["dry", "without a reason string", panic]);
+      expect(await reasons()).to.eql(["dry", "no reason given", panic]);
       await mocks.succeed("getLPAmountInfo", { args: ["public"] });
       expect(await reasons()).to.eql([
         "answers",
-        "without a reason string",
+        "no reason given",
         panic,
       ]);
     });

@@ -121,7 +121,7 @@ describe("mocks - scripting", () => {
         () => {
           throw Object.assign(new Error("execution reverted"), { code: 3 });
         },
-        "without a reason string",
+        "no reason given",
       ],
       [
         "eth_getTransactionReceipt",
