@@ -152,11 +152,7 @@ describe("capture() and deployMocks({ fixture })", () => {
       const panic = "panic code 0x1 (Assertion error)";
       expect(await reasons()).to.eql(["dry", "no reason given", panic]);
       await mocks.succeed("getLPAmountInfo", { args: ["public"] });
-      expect(await reasons()).to.eql([
-        "answers",
-        "no reason given",
-        panic,
-      ]);
+      expect(await reasons()).to.eql(["answers", "no reason given", panic]);
     });
 
     it("a replay with overrides reverts for an order that failed, for one that was not captured, and for a contract without code", async () => {
