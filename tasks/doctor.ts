@@ -1,6 +1,5 @@
-import { examineVault, failed } from "../src/plugin/doctor.js";
+import { examineSigner, examineVault, failed } from "../src/plugin/doctor.js";
 import type { Check } from "../src/plugin/doctor.js";
-import { examineSigner } from "../src/plugin/settlement-checks.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { settingsOf } from "../src/plugin/addresses.js";
 import { tasks } from "./definitions.js";

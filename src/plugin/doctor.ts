@@ -1,7 +1,22 @@
+// What `vault doctor` checks: the node, the contracts, the journal, and a settlement.
+
+import { ZeroAddress } from "ethers";
+
 import { failedReading, isNotConfigured } from "../client/read-at-block.js";
-import { VaultError, textsForCommandLine } from "../errors.js";
+import {
+  VaultError,
+  fallbackTo,
+  hasErrorCode,
+  refusesSettlement,
+  textsForCommandLine,
+} from "../errors.js";
+import type { VaultErrorCode } from "../errors.js";
+import { escapeUntrusted } from "../escape.js";
+import { findGuard, findRoute, namedTokens } from "../guard/call.js";
+import type { FoundGuard } from "../guard/call.js";
 import type { VaultHost } from "../host.js";
 import { asRecord } from "../json.js";
+import { formatGasPrice, formatNative } from "../protocol/round.js";
 import {
   contractRoleNames,
   contractRoles,
@@ -9,11 +24,21 @@ import {
   standaloneQueries,
 } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
+import { getNextBlock } from "../rpc/blocks.js";
 import type { BlockInfo } from "../rpc/blocks.js";
 import { isDevelopmentNode } from "../rpc/chain.js";
 import { NO_REASON } from "../rpc/revert-reason.js";
+import { requireFeeLimit } from "../sending/fees.js";
+import { resolveSigner } from "../sending/signer.js";
 import { maxHeadAge } from "../settlement/current-round.js";
-import { describeUnfinished, findUnfinished } from "../settlement/next-run.js";
+import {
+  describeUnfinished,
+  findNextRun,
+  findUnfinished,
+} from "../settlement/next-run.js";
+import { parseFeeLimits } from "../settlement/options.js";
+import { trySettlement } from "../settlement/prepare.js";
+import { chooseNextBlock } from "../simulation/next-block.js";
 
 export interface Check {
   readonly name: string;
@@ -27,25 +52,22 @@ export interface Check {
   readonly maxCost?: bigint;
 }
 
-export type Finding = Omit<Check, "name">;
+type Finding = Omit<Check, "name">;
 
-export function ok(detail: string): Finding {
+function ok(detail: string): Finding {
   return { status: "ok", detail, fix: null };
 }
 
-export function warn(detail: string, fix: string): Finding {
+function warn(detail: string, fix: string): Finding {
   return { status: "warn", detail, fix };
 }
 
-export function fail(detail: string, fix: string): Finding {
+function fail(detail: string, fix: string): Finding {
   return { status: "fail", detail, fix };
 }
 
 /** @throws any error that is not one of this package */
-export function findingOf(
-  thrown: unknown,
-  status: Check["status"] = "fail",
-): Finding {
+function findingOf(thrown: unknown, status: Check["status"] = "fail"): Finding {
   const { error } = failedReading(thrown);
   const { shortMessage: detail, fix } = textsForCommandLine(error);
   return { status, detail, fix };
@@ -56,12 +78,12 @@ export function failed(name: string, thrown: unknown): Check {
 }
 
 /** @param status That of an examination that throws. */
-export async function check(
+async function check(
   name: string,
-  examination: Finding | Promise<Finding>,
+  examination: Promise<Finding>,
   status: Check["status"] = "warn",
 ): Promise<Check> {
-  const found = await Promise.resolve(examination).catch((error: unknown) =>
+  const found = await examination.catch((error: unknown) =>
     findingOf(error, status),
   );
   return { name, ...found };
@@ -78,8 +100,8 @@ export async function examineVault(
   const limit = isDevelopment ? undefined : maxHeadAge(vault);
   const located = await vault.addressOf("vault").catch(failedReading);
   return [
-    await check("network", examineChainId(vault, chainId, isDevelopment)),
-    await check("head", examineHead(block, limit, now)),
+    { name: "network", ...examineChainId(vault, chainId, isDevelopment) },
+    { name: "head", ...examineHead(block, limit, now) },
     ...(await examineContracts(vault, block.number)),
     // Another check names a missing address.
     ...("error" in located
@@ -89,26 +111,27 @@ export async function examineVault(
 }
 
 function examineChainId(
-  { connection }: VaultHost,
+  { connection: { networkConfig }, networkName }: VaultHost,
   actual: number,
   isDevelopment: boolean,
 ): Finding {
-  const { networkConfig, networkName } = connection;
   const { chainId: configured } = networkConfig;
+  const setting = `networks.${networkName}.chainId`;
+  const detail = `chain id ${actual}`;
   if (configured === actual) {
-    return ok(`chain id ${actual}, as configured`);
+    return ok(`${detail}, as configured`);
   }
   if (configured !== undefined) {
     return fail(
-      `chain id ${actual}, but ${configured} is configured`,
-      `Correct networks.${networkName}.chainId or the URL.`,
+      `${detail}, but ${configured} is configured`,
+      `Correct ${setting} or the URL.`,
     );
   }
   return isDevelopment
-    ? ok(`chain id ${actual}`)
+    ? ok(detail)
     : warn(
-        `chain id ${actual}; none is configured`,
-        `Set networks.${networkName}.chainId to it, so that a URL of another chain is refused.`,
+        `${detail}; none is configured`,
+        `Set ${setting} to it, so that a URL of another chain is refused.`,
       );
 }
 
@@ -128,54 +151,45 @@ function examineHead(
       );
 }
 
-/** The contracts that a settlement needs. */
-const settlingRoles: readonly ContractRole[] = ["vault", "vaultFactory"];
-
 /** Checks that every contract can be read; those without an address are one check. */
 async function examineContracts(
   vault: VaultHost,
   blockTag: number,
 ): Promise<readonly Check[]> {
-  const readings = {
-    ...(await vault.snapshot({ blockTag })),
-    order: await vault.getOrderInfo(1n, { blockTag }).catch(failedReading),
-  };
+  const readings = await vault.snapshot({ blockTag });
+  const order = await vault.getOrderInfo(1n, { blockTag }).catch(failedReading);
   const checks: Check[] = [];
-  const missing: Array<{ role: ContractRole; error: VaultError }> = [];
+  const missing = new Map<ContractRole, VaultError>();
   for (const role of contractRoleNames) {
     const { label: name } = contractRoles[role];
     const located = await vault.addressOf(role).catch(failedReading);
     if (!("error" in located)) {
-      const answers = new Map(
+      const answers = new Map<string, unknown>(
         standaloneQueries
           .filter((query) => query.role === role)
           .map(({ path }) => [path.join("."), get(readings, path)]),
       );
       if (role === "trading") {
-        answers.set("order 1", readings.order);
+        answers.set("order 1", order);
       }
       checks.push({ name, ...examineContract(role, located, answers) });
     } else if (isNotConfigured(located.error)) {
-      missing.push({ role, error: located.error });
+      missing.set(role, located.error);
     } else {
-      checks.push({ name, ...findingOf(located.error) });
+      checks.push(failed(name, located.error));
     }
   }
-  const [first] = missing;
-  if (first === undefined) {
-    return checks;
-  }
-  const names = missing.map(({ role }) => contractRoles[role].label).join(", ");
-  const detail = `no address is configured for ${names}`;
+  const labels = [...missing.keys()].map((role) => contractRoles[role].label);
+  const detail = `no address is configured for ${labels.join(", ")}`;
+  const error = missing.get("vault") ?? missing.get("vaultFactory");
   // Somebody who configured some contracts may need no others: a warning.
-  const finding = missing.some(({ role }) => settlingRoles.includes(role))
-    ? findingOf(first.error, checks.length === 0 ? "fail" : "warn")
-    : ok("");
-  const settles = finding.fix === null ? "; settling needs none" : "";
-  return [
-    ...checks,
-    { name: "addresses", ...finding, detail: detail + settles },
-  ];
+  const finding =
+    error === undefined
+      ? ok(`${detail}; settling needs none`)
+      : { ...findingOf(error, checks.length === 0 ? "fail" : "warn"), detail };
+  return missing.size === 0
+    ? checks
+    : [...checks, { name: "addresses", ...finding }];
 }
 
 function examineContract(
@@ -217,14 +231,231 @@ export const HOW_TO_REPLACE =
 async function examineJournal(vault: VaultHost): Promise<Finding> {
   const { networkName, instanceName } = vault;
   const open = await findUnfinished(vault);
+  if (open === null) {
+    return ok("no settlement is under way");
+  }
   const instance =
     instanceName === undefined ? "" : ` --instance ${instanceName}`;
-  const isOld =
-    open !== null && Date.now() / 1_000 - open.since > USUAL_SECONDS;
-  return open === null
-    ? ok("no settlement is under way")
+  const isOld = Date.now() / 1_000 - open.since > USUAL_SECONDS;
+  return warn(
+    `a settlement is under way: ${describeUnfinished(open)}`,
+    `Finish it: \`npx hardhat vault settle --resume --network ${networkName}${instance}\`. If it stays, ${isOld ? "its fee is probably too low: " : ""}${HOW_TO_REPLACE}`,
+  );
+}
+
+export const signingKinds = {
+  local: "a key of the configuration",
+  remote: "an account of the node or of a plugin",
+  "in-process": "an account of the in-process network",
+} as const;
+
+/**
+ * Checks the account, and tries a settlement as that account.
+ *
+ * @param from The account that would settle. Default: the configured one.
+ */
+export async function examineSigner(
+  vault: VaultHost,
+  from?: string,
+): Promise<readonly Check[]> {
+  const name = "signer";
+  const { networkConfig, networkName } = vault.connection;
+  const signer = await resolveSigner(vault.rpc, networkConfig, from).catch(
+    failedReading,
+  );
+  if (!("error" in signer)) {
+    const { address, kind } = signer;
+    return [
+      { name, ...ok(`${address}, ${signingKinds[kind]}`) },
+      ...(await examineSettlement(vault, address)),
+    ];
+  }
+  if (!refusesSettlement(signer.error)) {
+    return [failed(name, signer.error)];
+  }
+  const fix = `To settle, set networks.${networkName}.accounts; to read, no account is needed.`;
+  return [
+    { name, ...warn(signer.error.shortMessage, fix) },
+    ...(from === undefined ? [] : await examineSettlement(vault, from)),
+  ];
+}
+
+async function examineSettlement(
+  vault: VaultHost,
+  from: string,
+): Promise<readonly Check[]> {
+  const located = await vault.addressOf("vault").catch(failedReading);
+  if ("error" in located) {
+    return [];
+  }
+  const guard = await findGuard(vault).catch(failedReading);
+  if (guard !== undefined && "error" in guard) {
+    return [failed("guard", guard.error)];
+  }
+  const attempt = await attemptNow(vault, from).catch(failedReading);
+  if ("error" in attempt) {
+    return [{ name: "settlement", ...findingOf(attempt.error, "warn") }];
+  }
+  return [
+    { name: "balance", ...examineBalance(attempt) },
+    await check("fees", examineFees(vault, attempt)),
+    await check("engine", examineEngine(vault, attempt)),
+    await check("settlement", examineNextRun(vault, attempt)),
+    ...(guard === undefined
+      ? []
+      : [await check("guard", examineGuard(vault, attempt, guard))]),
+  ];
+}
+
+/** A settlement in the next block, tried once for all checks. */
+type Attempt = Awaited<ReturnType<typeof attemptNow>>;
+
+async function attemptNow(vault: VaultHost, from: string) {
+  const next = await getNextBlock(vault.rpc);
+  const route = await findRoute(vault, from);
+  const limits = parseFeeLimits(vault);
+  const rules = { limits, tokens: namedTokens(vault), mustSettle: true };
+  const now = await trySettlement(vault, route, next, rules);
+  // Refused now, it may succeed at the round's end.
+  const end =
+    now.gas === undefined
+      ? await chooseNextBlock(vault, undefined, "end").catch(
+          fallbackTo(undefined),
+        )
+      : undefined;
+  const isLater = end !== undefined && end.timestamp > next.timestamp;
+  const tried = isLater && (await trySettlement(vault, route, end, rules));
+  const isSettled =
+    tried !== false && tried.simulated?.simulation.status === "settled";
+  return { route, next, rules, now, atEnd: isSettled ? tried : undefined };
+}
+
+/** Supposed gas of a settlement that cannot be tried now. */
+const SUPPOSED_GAS = 1_000_000n;
+
+function examineBalance({ route, now, atEnd }: Attempt): Finding {
+  const { balance, price, gas } = atEnd ?? now;
+  const maxCost = (gas ?? SUPPOSED_GAS) * price.highest;
+  const supposed =
+    gas === undefined
+      ? `, if it takes ${SUPPOSED_GAS.toLocaleString("en")} gas: it is refused now`
+      : "";
+  const detail = `${formatNative(balance)} in native currency; a settlement may cost ${formatNative(maxCost)}${supposed}`;
+  const remedy = `Fund ${route.from}, or settle with another account.`;
+  const short = gas === undefined ? warn : fail;
+  const finding = balance >= maxCost ? ok(detail) : short(detail, remedy);
+  return { ...finding, balance, maxCost };
+}
+
+/** Nobody is asked in the night: a limit bounds what a unit of gas may cost. */
+async function examineFees(
+  vault: VaultHost,
+  { now: { price }, rules: { limits } }: Attempt,
+): Promise<Finding> {
+  await requireFeeLimit(vault, price, limits);
+  const { maxFeePerGas: limit } = limits;
+  return ok(
+    limit === undefined
+      ? "no limit; none is needed here"
+      : `a unit of gas may cost ${formatGasPrice(limit.wei)}, and costs ${formatGasPrice(price.current)} now`,
+  );
+}
+
+async function examineEngine(
+  { rpc }: VaultHost,
+  { now }: Attempt,
+): Promise<Finding> {
+  const { engine = "none" } = now.simulated?.simulation ?? {};
+  const does = engine === "none" ? "called only" : "simulated";
+  const detail = `${engine}: a settlement is ${does}`;
+  const isOwn = engine === "simulateV1" || engine === "in-process";
+  const fix =
+    "Precompiles and gas rules are those of Hardhat's EVM; a node with eth_simulateV1 has the chain's own.";
+  return isOwn || (await isDevelopmentNode(rpc))
+    ? ok(detail)
+    : warn(detail, fix);
+}
+
+/** What keeps every unattended run from settling until somebody acts. */
+const lasting: ReadonlySet<VaultErrorCode> = new Set([
+  "VAULT_INVALID_JOURNAL",
+  "VAULT_REVERTED_BEFORE",
+  "VAULT_WOULD_NOT_SETTLE",
+  "VAULT_GUARD_KEEPS_TOKENS",
+  "VAULT_TOKENS_NOT_KNOWN",
+]);
+
+const SETTLEMENT_FIX =
+  "If the contract has a list of accounts that may settle, this one has to be on it: choose another with --from. `vault simulate --from` shows more.";
+
+/** Would the next unattended run settle, now or else at the round's end? */
+async function examineNextRun(
+  vault: VaultHost,
+  { route: { from }, next, now, atEnd }: Attempt,
+): Promise<Finding> {
+  const { base: block } = next;
+  const { round, volume } = await vault.snapshot({ from });
+  const open = await findUnfinished(vault).catch(failedReading);
+  const { canBeSettled, code, reason, fix } = await findNextRun(
+    vault,
+    { address: from, isKnown: true },
+    { round, volume, block, at: block.number, open, trial: now },
+  );
+  const as = `settleAll as ${from}`;
+  const why = escapeUntrusted(reason ?? "").replace(/\.$/u, "");
+  if (canBeSettled === true) {
+    return ok(`${as} settles the round`);
+  }
+  if (code === null) {
+    return ok("the round is settled: a settlement cannot be tried now");
+  }
+  if (code === "VAULT_CALL_REVERTED" && atEnd !== undefined) {
+    const { error } = atEnd.stop ?? {};
+    return error === undefined
+      ? ok(`${as}: ${why}; it settles the round at its end`)
+      : findingOf(error);
+  }
+  return (lasting.has(code) ? fail : warn)(
+    `${as}: ${why}`,
+    fix ?? SETTLEMENT_FIX,
+  );
+}
+
+const GUARD_FIX =
+  "Let the vault accept the guard (an allow-list has to name it), deploy one for this account with `npx hardhat vault deploy-guard`, or remove `guard` from the settings.";
+
+/** Checks that the contracts let the configured guard settle. */
+async function examineGuard(
+  vault: VaultHost,
+  { route, next, rules, now, atEnd }: Attempt,
+  { address, settler }: FoundGuard,
+): Promise<Finding> {
+  const by = `${address}, through which ${settler === ZeroAddress ? "anyone" : settler} may settle`;
+  const { gas, stop } = atEnd ?? now;
+  const { error, code, status, reason = "" } = stop ?? {};
+  if (
+    hasErrorCode(error, "VAULT_GUARD_KEEPS_TOKENS", "VAULT_TOKENS_NOT_KNOWN")
+  ) {
+    return findingOf(error);
+  }
+  if (status === "nothing-to-do") {
+    return ok(`${by}; the round is settled`);
+  }
+  if (gas !== undefined) {
+    const when = atEnd === undefined ? "" : " at the round's end";
+    return ok(`${by}; a settlement through it succeeds${when}`);
+  }
+  if (code === "VAULT_NOT_SETTLER") {
+    return fail(`${by}; ${route.from} may not`, GUARD_FIX);
+  }
+  const plain = { from: route.from, vault: route.vault };
+  const direct = await trySettlement(vault, plain, next, rules);
+  const why = escapeUntrusted(reason);
+  // If nobody can settle the round now, the guard is not at fault.
+  return code === "VAULT_CALL_REVERTED" && reason !== direct.stop?.reason
+    ? fail(`${by}; the contracts refuse it as their caller: ${why}`, GUARD_FIX)
     : warn(
-        `a settlement is under way: ${describeUnfinished(open)}`,
-        `Finish it: \`npx hardhat vault settle --resume --network ${networkName}${instance}\`. If it stays, ${isOld ? "its fee is probably too low: " : ""}${HOW_TO_REPLACE}`,
+        `${by}; a settlement is refused now, also without it: ${why}`,
+        "Examine it again when the round can be settled.",
       );
 }

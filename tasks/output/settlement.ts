@@ -3,8 +3,7 @@
 import { capitalize } from "@nomicfoundation/hardhat-utils/string";
 
 import { escapeUntrusted } from "../../src/escape.js";
-import { HOW_TO_REPLACE } from "../../src/plugin/doctor.js";
-import { signingKinds } from "../../src/plugin/settlement-checks.js";
+import { HOW_TO_REPLACE, signingKinds } from "../../src/plugin/doctor.js";
 import {
   hasEnded,
   NATIVE_DECIMALS,

@@ -7,7 +7,7 @@ import type { JsonRpcResponse } from "hardhat/types/providers";
 import { HardhatPluginError } from "hardhat/plugins";
 
 import type { Settlement } from "../../src/types.js";
-import { examineSigner } from "../../src/plugin/settlement-checks.js";
+import { examineSigner } from "../../src/plugin/doctor.js";
 import { useAnvil } from "../helpers/anvil.js";
 import { fieldsOf, listOf } from "../helpers/fields.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";

@@ -3,7 +3,7 @@ import { Interface, id, toQuantity } from "ethers";
 import type { ContractAddresses } from "../../src/client/index.js";
 import { RoundGuardArtifact } from "../../src/guard/artifact.js";
 import { encodeRevertData } from "../../src/mocks/index.js";
-import { examineSigner } from "../../src/plugin/settlement-checks.js";
+import { examineSigner } from "../../src/plugin/doctor.js";
 import type { Check } from "../../src/plugin/doctor.js";
 import { named, outline } from "../helpers/checks.js";
 import { fieldsOf, listOf } from "../helpers/fields.js";
@@ -77,7 +77,7 @@ describe("what doctor finds out of a signer", () => {
   }
 
   for (const [kind, overrides, status, detail] of [
-    ["live", true, "ok", /^simulateV1: one request/u],
+    ["live", true, "ok", /^simulateV1: a settlement is simulated/u],
     ["live", false, "warn", /^none: a settlement is called only/u],
     ["development", false, "ok", /^none: a settlement is called only/u],
   ] as const) {
