@@ -78,55 +78,44 @@ function explainGuard(
   { data }: RevertReason,
   route: SettlementRoute | undefined,
 ): Refusal | undefined {
-  const error = guardErrorIn(data);
-  if (route?.guard === undefined || error === undefined) {
+  const found = guardErrorIn(data);
+  if (route?.guard === undefined || found === undefined) {
     return undefined;
   }
   const { from, vault: contract, guard } = route;
   const { address, factory, round } = guard;
-  const { startTime, strikePrice, endTime, token } = error.values;
-  const refusalBy = ({ code, shortMessage, fix }: VaultError): Refusal => ({
-    code,
-    reason: `${shortMessage} ${fix}`,
-  });
-  const refusedFor = (problem: string): Refusal =>
-    refusalBy(vaultError("VAULT_GUARD_REFUSED", { guard: address, problem }));
-  switch (error.name) {
-    case "RoundChanged": {
-      const actual = describeKey({
-        startTime: BigInt(String(startTime)),
-        strikePrice: BigInt(String(strikePrice)),
-      });
-      const details = { expected: describeKey(round), actual };
-      return refusalBy(vaultError("VAULT_ROUND_CHANGED", details));
-    }
-    case "RoundAlreadySettled":
-      return { code: null, reason: "The round is settled already." };
-    case "RoundNotEnded": {
-      const time = describeTime(BigInt(String(endTime)));
-      return refusalBy(vaultError("VAULT_ROUND_NOT_ENDED", { time }));
-    }
-    case "RoundNotSettled": {
-      const details = { network, contract, factory };
-      return refusalBy(vaultError("VAULT_WOULD_NOT_SETTLE", details));
-    }
-    case "NotSettler": {
-      const details = { from, guard: address };
-      return refusalBy(vaultError("VAULT_NOT_SETTLER", details));
-    }
-    case "NestedCall":
-      return refusedFor("the vault calls the guard again");
-    case "PaymentRefused":
-      return refusedFor(
-        `${from} does not take the native currency that the vault pays`,
-      );
-    case "TokenNotForwarded":
-      return refusedFor(
-        `token ${String(token)} cannot be forwarded to ${from}`,
-      );
-    default:
-      return undefined;
+  const { startTime, strikePrice, endTime, token } = found.values;
+  const refusedFor = (problem: string): VaultError =>
+    vaultError("VAULT_GUARD_REFUSED", { guard: address, problem });
+  if (found.name === "RoundAlreadySettled") {
+    return { code: null, reason: "The round is settled already." };
   }
+  const errors: Readonly<Record<string, () => VaultError>> = {
+    RoundChanged: () =>
+      vaultError("VAULT_ROUND_CHANGED", {
+        expected: describeKey(round),
+        actual: describeKey({
+          startTime: BigInt(String(startTime)),
+          strikePrice: BigInt(String(strikePrice)),
+        }),
+      }),
+    RoundNotEnded: () =>
+      vaultError("VAULT_ROUND_NOT_ENDED", {
+        time: describeTime(BigInt(String(endTime))),
+      }),
+    RoundNotSettled: () =>
+      vaultError("VAULT_WOULD_NOT_SETTLE", { network, contract, factory }),
+    NotSettler: () => vaultError("VAULT_NOT_SETTLER", { from, guard: address }),
+    NestedCall: () => refusedFor("the vault calls the guard again"),
+    PaymentRefused: () =>
+      refusedFor(
+        `${from} does not take the native currency that the vault pays`,
+      ),
+    TokenNotForwarded: () =>
+      refusedFor(`token ${String(token)} cannot be forwarded to ${from}`),
+  };
+  const error = errors[found.name]?.();
+  return error && { code: error.code, reason: error.message };
 }
 
 /** Status of a settlement that the guard, or a contract behind it, refuses in the preview. */

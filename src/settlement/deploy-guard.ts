@@ -61,31 +61,32 @@ const WAIT_MS = 300_000;
 const POLLING_MS = 500;
 
 /**
- * Deploys a guard, at the same address on every chain that has the CREATE2 deployer.
+ * Deploys a guard, at the same address on every chain that has the CREATE2 deployer. The code
+ * at the address is the outcome: another may deploy it meanwhile.
  *
  * @throws VaultError VAULT_GUARD_NOT_DEPLOYED, VAULT_FEE_ABOVE_LIMIT, VAULT_WRONG_CHAIN and
  * errors of a request
  */
 export async function deployGuard(
   vault: VaultHost,
-  { from, settler: given, isAsked, confirm, onHash }: DeployGuardOptions,
+  { from: given, settler: named, isAsked, confirm, onHash }: DeployGuardOptions,
 ): Promise<DeployedGuard> {
-  const { rpc } = vault;
-  const { networkConfig } = vault.connection;
-  const signer = await resolveSigner(rpc, networkConfig, from);
-  const settler = given ?? signer.address;
+  const { rpc, connection } = vault;
+  const { networkConfig } = connection;
+  const signer = await resolveSigner(rpc, networkConfig, given);
+  const from = signer.address;
+  const settler = named ?? from;
   const chainId = await vault.chainId();
   requireChain(vault, chainId);
   const failed = (problem: string): VaultError =>
     vaultError("VAULT_GUARD_NOT_DEPLOYED", { network: rpc.network, problem });
   const hasDeployer = await hasCode(rpc, CREATE2_DEPLOYER);
   const address = hasDeployer ? guardAddressOf(settler) : undefined;
-  /** Whoever deployed it: the address follows from its code. */
   const isThere = async (at?: number): Promise<boolean> =>
     address !== undefined && (await hasCode(rpc, address, at));
   const deployed = async (
     hash: Hex | null,
-    place = address,
+    place: unknown = address,
   ): Promise<DeployedGuard> => {
     const found = parseAddress(place, "its address");
     if (settlerIn(await getCode(rpc, found, "latest")) !== settler) {
@@ -97,13 +98,14 @@ export async function deployGuard(
     return await deployed(null);
   }
   const code = guardCreationCode(settler);
-  const data = hasDeployer ? concat([ZeroHash, code]) : code;
-  const call = { ...(hasDeployer && { to: CREATE2_DEPLOYER }), data };
+  const call = hasDeployer
+    ? { from, to: CREATE2_DEPLOYER, data: concat([ZeroHash, code]) }
+    : { from, data: code };
   const next = await getNextBlock(rpc);
   const limits = parseFeeLimits(vault);
   const offered = await resolveFees(rpc, networkConfig, next);
   const price = limitFees(rpc.network, offered, limits);
-  const estimate = await estimateGas(rpc, { from: signer.address, ...call });
+  const estimate = await estimateGas(rpc, call);
   if ("reverted" in estimate) {
     // The deployer reverts without a reason if another account has just deployed it.
     if (await isThere()) {
@@ -111,36 +113,19 @@ export async function deployGuard(
     }
     throw failed(estimate.reverted.text);
   }
-  // Other code at the deployer's address would take the payment and deploy nothing.
-  if (address !== undefined) {
-    const tried = await callContract(
-      rpc,
-      { from: signer.address, to: CREATE2_DEPLOYER, data },
-      "latest",
-    );
-    if (
-      !("data" in tried) ||
-      `0x${tried.data.toString("hex")}` !== address.toLowerCase()
-    ) {
-      throw failed(
-        `the code at ${CREATE2_DEPLOYER} is not that of the CREATE2 deployer`,
-      );
-    }
-  }
   // A quarter more than the estimate.
   const gas = (estimate.gas * 5n) / 4n;
   if (!isAsked) {
     await requireFeeLimit(vault, price, limits);
   }
   await confirm({
-    from: signer.address,
+    from,
     settler,
     chainId,
     maxCost: gas * price.highest,
   });
   const nonce = await findFreeNonce(rpc, signer, next.base.number);
-  const { fees } = price;
-  const unsigned = { from: signer.address, ...call, chainId, nonce, gas, fees };
+  const unsigned = { ...call, chainId, nonce, gas, fees: price.fees };
   const transaction = await sign(rpc, signer, unsigned);
   const { deadline, signals } = rpc.limits;
   const limit = new TimeLimit(
@@ -157,7 +142,6 @@ export async function deployGuard(
     confirmations: 1,
     limit,
     pollingIntervalMs: POLLING_MS,
-    // Another may deploy it meanwhile.
     checkRound: async (at) =>
       (await isThere(at)) ? nothingToDo("The guard is there.") : undefined,
     emit: (event) => {
@@ -171,8 +155,7 @@ export async function deployGuard(
   // Without a status in the receipt, the code at the address decides.
   if (outcome.kind === "mined" && outcome.receipt.succeeded !== false) {
     const { hash, contractAddress } = outcome.receipt;
-    const place = address ?? parseAddress(contractAddress, "its address");
-    return await deployed(hash, place);
+    return await deployed(hash, address ?? contractAddress);
   }
   // Another transaction put it there, also one before this in its block.
   if (await isThere().catch(fallbackTo(false))) {
