@@ -242,38 +242,34 @@ export class Following {
   #roundIsClosed(obstacle: Stopped): Outcome {
     const { hash, from, nonce } = this.#newest;
     const reason = `${obstacle.reason} The node does not have the transaction that was sent before, and it is not sent again.`;
-    if (this.#answer !== undefined) {
-      // It may be on its way.
-      return this.#undecided(reason);
-    }
-    // What another process sent has had its time.
     const next = `Should another node still have it, the next transaction of ${from}, with the same nonce ${nonce}, takes its place.`;
-    return { ...obstacle, kind: "dropped", hash, reason: `${reason} ${next}` };
+    // What this process sent may be on its way; what another one sent has had its time.
+    return this.#answer === undefined
+      ? { ...obstacle, kind: "dropped", hash, reason: `${reason} ${next}` }
+      : this.#undecided(reason);
   }
 
   #lost(): Outcome {
     const { hash, from, nonce } = this.#newest;
     const answer = this.#answer;
+    const end = { kind: "dropped", status: "refused", hash } as const;
+    if (answer?.kind === "refused") {
+      const reason = `The node does not have the transaction, and answered it with an error: ${answer.problem}`;
+      return { ...end, code: "VAULT_RPC_ERROR", reason };
+    }
     const lost = vaultError("VAULT_SETTLEMENT_LOST", { from, nonce });
-    const { code, reason } =
-      answer?.kind === "refused"
-        ? {
-            code: "VAULT_RPC_ERROR" as const,
-            reason: `The node does not have the transaction, and answered it with an error: ${answer.problem}`,
-          }
-        : refusedBy(lost);
-    return { kind: "dropped", status: "refused", code, reason, hash };
+    return { ...end, code: lost.code, reason: lost.message };
   }
 
   #timeIsOver(seen: Seen): Outcome {
     const { hash, from, nonce } = this.#newest;
     const answer = this.#answer;
     const what = hash === undefined ? "the transaction" : `transaction ${hash}`;
-    const isMissing = seen.kind === "absent" || seen.kind === "unread";
+    const isFound = seen.kind !== "absent" && seen.kind !== "unread";
     const failure =
-      isMissing && answer !== undefined && "problem" in answer
-        ? `; sending it failed: ${answer.problem}`
-        : "";
+      isFound || answer === undefined || answer.kind === "accepted"
+        ? ""
+        : `; sending it failed: ${answer.problem}`;
     const state = `${seen.text}${failure}`.replace(/\.$/u, "");
     const reason = `The time is over for ${what} of ${from} with nonce ${nonce}: ${state}.`;
     return {
@@ -395,8 +391,7 @@ export class Following {
   async #look(): Promise<Seen> {
     const { job, transactions } = this;
     const was = this.#known;
-    const looking = look(job, transactions);
-    const seen = await unlessAborted(looking, job.limit.signal);
+    const seen = await unlessAborted(look(job, transactions), job.limit.signal);
     if (seen === undefined) {
       // The look before is all that is known.
       return was ?? { kind: "unread", text: NOT_IN_TIME };

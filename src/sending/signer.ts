@@ -9,12 +9,7 @@ import {
   parseAddress,
 } from "../client/inputs.js";
 import type { AccountLike } from "../client/inputs.js";
-import {
-  VaultError,
-  fallbackTo,
-  refusesSettlement,
-  vaultError,
-} from "../errors.js";
+import { fallbackTo, refusesSettlement, vaultError } from "../errors.js";
 import type { Address } from "../protocol/index.js";
 import { getAccounts, getNonce, isDevelopmentNode } from "../rpc/chain.js";
 import { classify } from "../rpc/errors.js";
@@ -60,14 +55,15 @@ export async function resolveSigner(
       }
     }
   }
-  // Accounts of the node, or of a plugin for a hardware wallet.
-  const listed = await getAccounts(rpc).catch((error: unknown) => {
-    // Public endpoints have no accounts: some return an empty list, some refuse.
-    throw VaultError.isVaultError(error) &&
-      (error.code === "VAULT_RPC_ERROR" || error.details["kind"] === "refused")
-      ? vaultError("VAULT_NO_SIGNER", { network }, error)
-      : error;
-  });
+  // Accounts of the node, or of a plugin for a hardware wallet. Public endpoints have none:
+  // some return an empty list, some refuse.
+  const listed = await getAccounts(rpc).catch(
+    fallbackTo(
+      [],
+      ({ code, details }) =>
+        code === "VAULT_RPC_ERROR" || details["kind"] === "refused",
+    ),
+  );
   const accounts = listed.map((account) =>
     parseAddress(account, `An account of network ${network}`),
   );

@@ -197,7 +197,7 @@ async function priceIn(
   { rpc, connection }: VaultHost,
   next: Promise<ChosenNextBlock>,
 ): Promise<GasPrice | undefined> {
-  return await resolveFees(rpc, connection.networkConfig, next).catch(
+  return await resolveFees(rpc, connection.networkConfig, await next).catch(
     fallbackTo(undefined, ({ kind }) => kind === "rpc"),
   );
 }
