@@ -19,7 +19,7 @@ import { getBlock } from "../rpc/blocks.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 import {
   estimateGas,
-  offerAtMost,
+  limitFees,
   priceOf,
   raiseFees,
   requireFeeLimit,
@@ -300,9 +300,7 @@ export async function signReplacement(
     { gasPrice: "auto" },
     { baseFeePerGas: "gasPrice" in old ? undefined : baseFeePerGas },
   );
-  const { maxFeePerGas: limit } = limits;
-  const offered = limit === undefined ? asked : offerAtMost(asked, limit.wei);
-  const fees = raiseFees(old, offered.fees);
+  const fees = raiseFees(old, limitFees(rpc.network, asked, limits).fees);
   const price = priceOf(fees, baseFeePerGas);
   requireWithin(rpc.network, price.highest, fees, limits);
   if (confirm === undefined) {
@@ -312,7 +310,7 @@ export async function signReplacement(
     kind === "bump"
       ? { to: newest.to, data: newest.data, gas: newest.gas }
       : { to: from, data: "0x", gas: await transferGas(rpc, from) };
-  const answer = await confirm?.({
+  const replacement = {
     chainId,
     from: checksumAddress(from),
     nonce,
@@ -320,9 +318,14 @@ export async function signReplacement(
     earlierMaxCost: newest.gas * priceOf(old).highest,
     cost: call.gas * price.current,
     maxCost: call.gas * price.highest,
-  });
-  if (answer !== undefined && answer !== true) {
-    throw typeof answer === "string" ? new Error(answer) : answer;
+  };
+  // JavaScript may return another type: only true confirms.
+  const answer: unknown = confirm === undefined || (await confirm(replacement));
+  if (answer !== true) {
+    const problem = typeof answer === "string" ? new Error(answer) : answer;
+    throw problem instanceof Error
+      ? problem
+      : vaultError("VAULT_NOT_CONFIRMED", {});
   }
   const unsigned = { ...call, from, chainId, nonce, fees };
   const { hash, ...signed } = await sign(rpc, signer, unsigned);

@@ -331,6 +331,14 @@ describe("signReplacement()", () => {
     expect(bounded).to.include({ kind: "settlement" });
   });
 
+  it("signs nothing if JavaScript answers nothing: VAULT_NOT_CONFIRMED", async () => {
+    // as a function of JavaScript that forgets to return
+    const confirm = async (): Promise<never> =>
+      (await Promise.resolve()) as never;
+    const replacing = replace("bump", old, {}, confirm);
+    await expectVaultError(replacing, "VAULT_NOT_CONFIRMED");
+  });
+
   const noTerminal = new VaultError("VAULT_NO_TERMINAL", {});
   for (const [answer, is] of [
     [true, "settlement"],
