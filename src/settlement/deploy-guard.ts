@@ -12,7 +12,7 @@ import {
 import type { VaultHost } from "../host.js";
 import type { Hex } from "../protocol/index.js";
 import { getNextBlock } from "../rpc/blocks.js";
-import { callContract, getCode, hasCode } from "../rpc/chain.js";
+import { getCode, hasCode } from "../rpc/chain.js";
 import { noRetries } from "../rpc/rpc-client.js";
 import {
   estimateGas,
