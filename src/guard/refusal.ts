@@ -115,7 +115,9 @@ function explainGuard(
       refusedFor(`token ${String(token)} cannot be forwarded to ${from}`),
   };
   const error = errors[found.name]?.();
-  return error && { code: error.code, reason: error.message };
+  return error === undefined
+    ? undefined
+    : { code: error.code, reason: error.message };
 }
 
 /** Status of a settlement that the guard, or a contract behind it, refuses in the preview. */

@@ -332,10 +332,14 @@ describe("signReplacement()", () => {
   });
 
   it("signs nothing if JavaScript answers nothing: VAULT_NOT_CONFIRMED", async () => {
-    // as a function of JavaScript that forgets to return
-    const confirm = async (): Promise<never> =>
-      (await Promise.resolve()) as never;
-    const replacing = replace("bump", old, {}, confirm);
+    const nothing: unknown = undefined;
+    const replacing = replace(
+      "bump",
+      old,
+      {},
+      // a function of JavaScript that forgets to return
+      async () => await Promise.resolve(nothing as true),
+    );
     await expectVaultError(replacing, "VAULT_NOT_CONFIRMED");
   });
 
