@@ -67,21 +67,15 @@ const at = option(
 const raw = flag("Show unscaled integers");
 const timeout = option(
   "seconds",
-  "Most seconds to open the network, and then to read, retries included (default: 300 for each request)",
+  "Most seconds for a variable of the configuration, and then to read (default: 300 a request)",
 );
 /** The sender of calls. */
 const from = option(
   "address",
   "Sender of the calls (default: networks.<name>.from, else the zero address)",
 );
-const operation = positional(
-  operationNames,
-  "Operation, for example getLatestRoundInfo",
-);
-const pool = option(
-  ["public", "private"],
-  "Pool of getLPAmountInfo: public or private",
-);
+const operation = positional(operationNames, "Operation, as queryVolume");
+const pool = option(["public", "private"], "Pool: public or private");
 const MOMENT = "ISO date, +7d (from the chain's clock) or Unix seconds";
 
 /** The account that settles, or sends another transaction. */
@@ -131,7 +125,7 @@ const ofListings = {
   ),
   scaled: flag("Scale the values of CSV by the known or configured decimals"),
   out: option(
-    "file",
+    "text",
     "File to write: .csv, .ndjson, .json, or else the table as text (default: stdout)",
   ),
 };
@@ -139,7 +133,7 @@ const ofListings = {
 /** Of tasks that wait until their transactions are mined. */
 const timeoutOfTransaction = option(
   "seconds",
-  "Most seconds to open the network, and then to finish (default: 120 until a transaction is mined)",
+  "Most seconds for a variable of the configuration, and then to finish (default: 120 until mined)",
 );
 
 /** The task of an operation, with an option for each input. */
@@ -221,7 +215,7 @@ export const tasks = {
 
   report: describe("Write a self-contained HTML report", {
     ...ofManyReads,
-    out: option("file", "File to write (default: vault-report.html)"),
+    out: option("text", "File to write (default: vault-report.html)"),
     ids: ids("Orders to show, at most 10,000"),
     rounds: flag("Show every round of the vault"),
     simulate: flag("Simulate a settlement, and show its effects"),
@@ -252,7 +246,7 @@ export const tasks = {
     partial: flag("Settle also if the round stays open then"),
     maxFeePerGas: option(
       "gasPrice",
-      "Highest price of a unit of gas; above it nothing is sent, in wei or gwei: 50gwei (default: maxFeePerGasLimit of the configuration; else --yes refuses on a live chain)",
+      "Highest price of a unit of gas, in wei or gwei: 50gwei (default: maxFeePerGasLimit of the configuration; else --yes refuses on a live chain)",
     ),
     tokens: option(
       "tokens",
@@ -266,7 +260,7 @@ export const tasks = {
     ),
     timeout: option(
       "seconds",
-      "Most seconds to open the network, and to wait once the transaction is sent (default: 300)",
+      "Most seconds for a variable of the configuration, and once the transaction is sent (default: 300)",
     ),
     resume: flag("Only finish an interrupted settlement; start no other"),
     bump: flag("With --resume: send it again at a higher fee"),
@@ -323,7 +317,7 @@ export const tasks = {
 
   capture: describe("Record every reading as a fixture for tests", {
     at,
-    out: required("file", "File to write, for example fixture.json"),
+    out: required("text", "File to write, for example fixture.json"),
     ids: ids("Orders to record, at most 10,000"),
     block: fixedBlock("Block to record"),
     timeout,

@@ -182,21 +182,15 @@ export const readAction = actionWith("read");
 /** The same for a task that sends transactions. */
 export const writeAction = actionWith("write");
 
-export async function readEnvelope(
-  vault: VaultClient,
-  blockTag?: BlockTag,
-): Promise<Envelope> {
-  return (await pinVault(vault, blockTag)).envelope;
+export async function readEnvelope(vault: VaultClient): Promise<Envelope> {
+  return (await pinVault(vault)).envelope;
 }
 
 /** Begins a series of reads that are all of one branch of the chain. */
 export async function pinVault(
   vault: VaultClient,
   blockTag?: BlockTag,
-): Promise<{
-  readonly envelope: Envelope;
-  readonly pin: PinnedBlock;
-}> {
+): Promise<{ readonly envelope: Envelope; readonly pin: PinnedBlock }> {
   const [chainId, { block, pin }] = await Promise.all([
     vault.chainId(),
     readHeader(vault.readContext({ blockTag })),

@@ -157,12 +157,6 @@ const MOST_IDS = 10_000;
 /** By the form that an option names. */
 export const parsers = {
   text: (text) => text,
-  file: (text, where) => {
-    if (text === "") {
-      throw invalidArgument(where, "a file name is needed, and it is empty");
-    }
-    return text;
-  },
   address: (text, where) => parseAddress(text, where),
   /** An empty list for `none`. */
   tokens: (text, where) =>

@@ -131,5 +131,6 @@ export function toCallArguments(
         Object.fromEntries(
           inputs.map(({ name }, index) => [name, given[index]]),
         ),
+        ...given.slice(inputs.length),
       ];
 }

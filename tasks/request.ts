@@ -44,40 +44,29 @@ export default taskAction(tasks.request, async (args, { hre }) => {
         explanation:
           "settleAll changes state: it is sent as a transaction, not with eth_call. The protocol does not document how that transaction is to be submitted, so only its call data is printed. `vault settle` sends it.",
       };
+  if (args.curl && !isReadOperation(operation)) {
+    const problem = `${operation} needs a signed transaction; the task \`vault settle\` sends one`;
+    throw invalidArgument("--curl", problem, "Omit it.");
+  }
   const curl = `curl -sS -X POST -H 'Content-Type: application/json' --data '${toSafeJson(request)}' "$RPC_URL"`;
   return args.curl
     ? { json: { curl }, blocks: [code(curl)] }
     : { json: request, blocks: [code(JSON.stringify(request, undefined, 2))] };
 });
 
+/** Numbers are unscaled. What is missing, or too much, encodeCall() refuses. */
 function parseWireArguments({
   operation,
   args,
   pool,
-  curl,
 }: TaskValues<"request">): readonly unknown[] {
-  const { inputs, targetName } = operationEntry(operation);
-  if (curl && !isReadOperation(operation)) {
-    const problem = `${operation} needs a signed transaction; the task \`vault settle\` sends one`;
-    throw invalidArgument("--curl", problem, "Omit it.");
-  }
-  if (pool !== undefined && targetName === undefined) {
-    throw invalidArgument("--pool", `${operation} has no pool`, "Omit it.");
-  }
-  if (pool === undefined && targetName !== undefined) {
-    const remedy = `Pass --pool, the pool that ${operation} is asked of: public or private.`;
-    throw invalidArgument("--pool", "it is required", remedy);
-  }
-  if (args.length !== inputs.length) {
-    const names = inputs.map(({ name }) => name).join(" ");
-    const taken = names === "" ? "no arguments" : `${inputs.length} (${names})`;
-    throw invalidArgument(operation, `it takes ${taken}, got ${args.length}`);
-  }
-  const values = inputs.map(({ unit, name }, index) => {
-    const text = args[index] ?? "";
-    return unit === "contractType" && !/^[0-9]+$/u.test(text)
+  const { inputs } = operationEntry(operation);
+  const values = args.map((text, index) => {
+    const input = inputs[index];
+    return input?.unit === "contractType" && !/^[0-9]+$/u.test(text)
       ? text
-      : parseInteger(text, `<${name}>`);
+      : parseInteger(text, `<${input?.name ?? "args"}>`);
   });
-  return targetName === undefined ? toCallArguments(inputs, values) : [pool];
+  const given = toCallArguments(inputs, values);
+  return pool === undefined ? given : [pool, ...given];
 }

@@ -138,8 +138,6 @@ describe("values of options", () => {
     orders --ids 1,2-999999999 | VAULT_INVALID_ARGUMENT | at most 10,000
     orders --state CALL | VAULT_INVALID_ENUM | --state
     ${margins} 1 --apy -1 | VAULT_INVALID_DECIMAL | --apy
-    orders --out '' | VAULT_INVALID_ARGUMENT | --out: a file name is needed
-    capture --out '' | VAULT_INVALID_ARGUMENT | --out: a file name is needed
     capture | VAULT_INVALID_ARGUMENT | --out
     mock set | VAULT_INVALID_ARGUMENT | <changes>
   `)) {

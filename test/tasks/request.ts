@@ -104,12 +104,13 @@ describe("vault request", () => {
   itFails(
     { errorOf },
     `
-    request getOrderInfo | VAULT_INVALID_ARGUMENT | it takes 1 (orderID), got 0
-    request queryVolume 1 | VAULT_INVALID_ARGUMENT | no arguments, got 1
-    request queryVolume --pool public | VAULT_INVALID_ARGUMENT | has no pool
+    request getOrderInfo | VAULT_INVALID_INTEGER | orderID
+    request calMargins 1 2 3 4 | VAULT_INVALID_ARGUMENT | too many arguments
+    request queryVolume 1 | VAULT_INVALID_ARGUMENT | too many arguments
+    request queryVolume --pool public | VAULT_INVALID_ARGUMENT | too many arguments
     request settleAll --curl | VAULT_INVALID_ARGUMENT | needs a signed transaction
     request getOrderInfo -1 | VAULT_INVALID_INTEGER | <orderID>
-    request getLPAmountInfo | VAULT_INVALID_ARGUMENT | --pool
+    request getLPAmountInfo | VAULT_INVALID_ENUM | --pool is not one of public, private
     `,
   );
 });
