@@ -168,8 +168,7 @@ function renderTable({ columns, rows }: Table, style: Style): string {
   const lines = all.map((row) =>
     row
       .map((cell, column) => {
-        const missing = (widths[column] ?? 0) - measure(cell.text);
-        const blanks = " ".repeat(missing);
+        const blanks = " ".repeat((widths[column] ?? 0) - measure(cell.text));
         const text = paint(cell, style);
         return columns[column]?.align === "right"
           ? blanks + text
@@ -184,13 +183,11 @@ function renderTable({ columns, rows }: Table, style: Style): string {
   return rows
     .map((row) => {
       const values = row.map(({ text, tone }, column) => {
-        const label = headings[column] ?? toned("dim", "");
-        return [label, { text, tone }] as const;
+        const { heading = "" } = columns[column] ?? {};
+        return [toned("dim", heading), { text, tone }] as const;
       });
-      return renderValues(
-        values.filter(([, { text }]) => text !== ""),
-        style,
-      );
+      const shown = values.filter(([, { text }]) => text !== "");
+      return renderValues(shown, style);
     })
     .join("\n\n");
 }
