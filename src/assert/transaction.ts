@@ -18,14 +18,14 @@ import { quoteForeignText } from "../redact.js";
 import { requireSameBranch } from "../rpc/blocks.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 import {
+  CALL_TRACER,
+  framesOf,
   getTransaction,
   getTransactions,
-  waitForReceipt,
-  framesOf,
-  CALL_TRACER,
   trace,
+  waitForReceipt,
 } from "../rpc/transactions.js";
-import type { Receipt, CallFrame } from "../rpc/transactions.js";
+import type { CallFrame, Receipt } from "../rpc/transactions.js";
 import { NoVerdict, describe, requireVault } from "./assertion.js";
 import type { Verdict } from "./assertion.js";
 

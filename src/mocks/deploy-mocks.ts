@@ -126,9 +126,11 @@ async function deployInOrder<VaultT extends VaultClient>(
   if (hasHost(vault)) {
     vault.bind(fixedAddresses(addresses, MOCKS_SOURCE));
   }
-  const bound = vault.at(addresses, MOCKS_SOURCE);
-  const name = fixture === undefined ? scenario : null;
-  return new MockVaultHandle(bound, addresses, name);
+  return new MockVaultHandle(
+    vault.at(addresses, MOCKS_SOURCE),
+    addresses,
+    fixture === undefined ? scenario : null,
+  );
 }
 
 function vaultOf<VaultT extends VaultClient>(

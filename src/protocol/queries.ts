@@ -93,11 +93,10 @@ export function set(
   [key, variant]: Query["path"],
   value: unknown,
 ): void {
-  if (variant === undefined) {
-    into[key] = value;
-    return;
-  }
-  into[key] = Object.assign({}, into[key], { [variant]: value });
+  into[key] =
+    variant === undefined
+      ? value
+      : Object.assign({}, into[key], { [variant]: value });
 }
 
 /** @returns The value at a place; undefined if there is none. */
