@@ -190,10 +190,6 @@ const errors = {
       text: "The task finished, but its output was not written: {problem}.",
       fix: "Free disk space for the output. If the task sends transactions, check the chain before you run it again.",
     },
-    VAULT_FORK_CLOSED: {
-      text: "The fork of network {network} is closed.",
-      fix: "Make a new fork, or close this one later.",
-    },
     VAULT_MINED_MEANWHILE: {
       text: "Network {network} mined a block by itself during the simulation, with another time than the simulated one.",
       fix: "Turn interval mining off during the simulation: send evm_setIntervalMining with 0.",
@@ -316,11 +312,7 @@ const errors = {
     },
     VAULT_REORGED: {
       text: "Network {network} replaced block {block} while it was read: its hash was {expected} and is {found} now.",
-      fix: "Read again, at a finalized block if this happens again.",
-    },
-    VAULT_FORK_REORGED: {
-      text: "The fork of network {network} has ended: the chain replaced block {block}, which was forked as {expected} and is {found} now.",
-      fix: "Close it and make a new fork, of a finalized block if this happens again.",
+      fix: "Read again, or make the fork anew; at a finalized block if this happens again.",
     },
     VAULT_ENGINE_UNAVAILABLE: {
       text: "A settlement cannot be simulated with engine {engine} on network {network}: {problem}.",

@@ -4,7 +4,6 @@ import type { ChainType, NetworkConnection } from "hardhat/types/network";
 import type { AddressResolver, LocatedAddress } from "./client/addresses.js";
 import type { VaultClient } from "./client/vault-client.js";
 import type { DisplaySettings } from "./protocol/index.js";
-import type { Eip1193Provider } from "./rpc/rpc-client.js";
 
 /**
  * In-process network for forks, registered by the plugin. The user may have configured
@@ -68,11 +67,8 @@ export interface VaultHost extends VaultClient {
   bind(addresses: AddressResolver): void;
   /** Returns the vault of another instance on the same network. */
   instance(name: string): VaultHost;
-  /** @internal Gives a fork a vault with this network's name, which asks this provider. */
-  adoptFork(
-    fork: NetworkConnection<ChainType | string>,
-    provider: Eip1193Provider,
-  ): void;
+  /** @internal Gives a fork of this network a vault that names this network in errors. */
+  adoptFork(fork: NetworkConnection<ChainType | string>): void;
 }
 
 export function hasHost(vault: VaultClient): vault is VaultHost {

@@ -66,7 +66,7 @@ export type {
   HttpEngine,
   SimulateSettleAllOptions,
 } from "./simulation/simulate.js";
-export type { SimulationTime } from "./simulation/next-block.js";
+export type { SimulationTime } from "./simulation/simulate.js";
 export type {
   BalanceChange,
   ReadingChange,

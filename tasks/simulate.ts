@@ -32,9 +32,10 @@ export default readAction(
       },
       async () => await findSender(vault.rpc, selectedNetwork(hre).config),
     );
-    const { simulation, chainId, block: start } = shown;
-    const envelope = { network, chainId, block: start };
-    const { timestamp: chainTime } = simulation.block ?? start;
+    const { simulation, chainId, base } = shown;
+    const { number, timestamp } = base;
+    const envelope = { network, chainId, block: { number, timestamp } };
+    const { timestamp: chainTime } = simulation.block ?? base;
     const context = { ...settings, chainTime, raw: false };
     return {
       json: { ...envelope, simulation: withTokens(simulation, shown.tokens) },
@@ -57,6 +58,6 @@ export async function simulateToShow(
   const simulated = await simulateSettleAll(vault, options, findDefaultSender);
   const { balances, transfers } = simulated.simulation;
   const moved = [...balances, ...(transfers ?? [])].map(({ token }) => token);
-  const tokens = await describeTokens(vault, moved, simulated.pin);
+  const tokens = await describeTokens(vault, moved, simulated.base);
   return { ...simulated, tokens };
 }

@@ -38,7 +38,7 @@ import {
 } from "../settlement/next-run.js";
 import { parseFeeLimits } from "../settlement/options.js";
 import { trySettlement } from "../settlement/prepare.js";
-import { chooseNextBlock } from "../simulation/next-block.js";
+import { chooseBlock } from "../simulation/simulate.js";
 
 export interface Check {
   readonly name: string;
@@ -319,9 +319,7 @@ async function attemptNow(vault: VaultHost, from: string) {
   // Refused now, it may succeed at the round's end.
   const end =
     now.gas === undefined
-      ? await chooseNextBlock(vault, undefined, "end").catch(
-          fallbackTo(undefined),
-        )
+      ? await chooseBlock(vault, undefined, "end").catch(fallbackTo(undefined))
       : undefined;
   const isLater = end !== undefined && end.timestamp > next.timestamp;
   const tried = isLater && (await trySettlement(vault, route, end, rules));

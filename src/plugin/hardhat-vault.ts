@@ -17,7 +17,6 @@ import type {
 import type { MockVaultHandle as MockHandle } from "../mocks/handle.js";
 import type { VaultHost } from "../host.js";
 import type { Redactor } from "../redact.js";
-import type { Eip1193Provider } from "../rpc/rpc-client.js";
 import { KnownNode, RpcClient } from "../rpc/rpc-client.js";
 import type { ContractRole, DisplaySettings } from "../protocol/index.js";
 import type { SettleAllOptions, Settlement } from "../settlement/options.js";
@@ -48,11 +47,6 @@ interface ConnectionParts extends Pick<
   readonly errorAbisOf: ErrorAbisOf;
   /** The vaults of the instances by name; undefined is the network's own. */
   readonly vaults: Map<string | undefined, HardhatVault>;
-}
-
-interface AskedNetwork {
-  readonly provider: Eip1193Provider;
-  readonly networkName: string;
 }
 
 /** Kept: to find a loaded module again takes a tenth of a simulation's own work. */
@@ -87,15 +81,16 @@ export class HardhatVault extends VaultClient implements VaultHost {
 
   /**
    * @param redactor Knows the secrets of the connection.
-   * @param asked Its provider, and the name of the network in error texts.
+   * @param networkName Name of the network in error texts.
    * @internal
    */
   public static forConnection(
     connection: NetworkConnection<ChainType | string>,
     context: HookContext,
     redactor: Redactor,
-    { provider, networkName }: AskedNetwork = connection,
+    networkName = connection.networkName,
   ): HardhatVault {
+    const { provider } = connection;
     return HardhatVault.#open({
       connection,
       context,
@@ -341,17 +336,14 @@ export class HardhatVault extends VaultClient implements VaultHost {
   }
 
   /** @internal */
-  public adoptFork(fork: ForkConnection, provider: Eip1193Provider): void {
-    // Errors name the user's network, not the one that forks are made with.
-    const networkName = `${this.networkName} (fork)`;
-    // A node behind a fork may repeat the secrets of this network.
-    const { redactor } = this.rpc;
-    const asked = { provider, networkName };
+  public adoptFork(fork: ForkConnection): void {
     fork.vault = HardhatVault.forConnection(
       fork,
       this.context,
-      redactor,
-      asked,
+      // A node behind a fork may repeat the secrets of this network.
+      this.rpc.redactor,
+      // Errors name the user's network, not the one that forks are made with.
+      `${this.networkName} (fork)`,
     );
   }
 

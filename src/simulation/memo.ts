@@ -8,8 +8,14 @@ import { text } from "node:stream/consumers";
 
 import { isAddress, isHexString, toQuantity } from "ethers";
 
-import { fallbackTo, vaultError } from "../errors.js";
+import { fallbackTo } from "../errors.js";
 import { asRecord, listOf } from "../json.js";
+import { requestAt, requireSameBranch } from "../rpc/blocks.js";
+import { CHAIN_METHOD } from "../rpc/chain.js";
+import type { CallRequest } from "../rpc/chain.js";
+import { classify } from "../rpc/errors.js";
+import { HttpTransport } from "../rpc/http-transport.js";
+import type { HttpSettings } from "../rpc/http-transport.js";
 import {
   BATCH,
   BLOCK_METHOD,
@@ -17,17 +23,6 @@ import {
   RpcClient,
   fewRetries,
 } from "../rpc/rpc-client.js";
-import {
-  isReorganised,
-  readOnBranch,
-  requestAt,
-  requireSameBranch,
-} from "../rpc/blocks.js";
-import { CHAIN_METHOD } from "../rpc/chain.js";
-import type { CallRequest } from "../rpc/chain.js";
-import { classify } from "../rpc/errors.js";
-import { HttpTransport } from "../rpc/http-transport.js";
-import type { HttpSettings } from "../rpc/http-transport.js";
 
 /** Name of a fork's own requests in error texts. */
 export const FORK_REQUESTS = "the requests of a fork";
@@ -39,26 +34,20 @@ export interface WarmPlan {
   readonly accounts: readonly string[];
 }
 
-interface ForkedBlock {
-  readonly number: number;
-  readonly hash: string;
-}
-
-interface Call {
-  readonly method: string;
-  readonly params: readonly unknown[];
-}
+type Call = readonly [method: string, ...params: unknown[]];
 
 /** Most nodes take as many calls in one batch. */
 const BATCH_SIZE = 100;
 
-/** The block is the last parameter of each. */
+const CODE_METHOD = "eth_getCode";
+const STORAGE_METHOD = "eth_getStorageAt";
 const accountMethods = [
   "eth_getBalance",
-  "eth_getCode",
+  CODE_METHOD,
   "eth_getTransactionCount",
 ];
-const stateMethods = [...accountMethods, "eth_getStorageAt"];
+/** The block is the last parameter of each. */
+const stateMethods = [...accountMethods, STORAGE_METHOD];
 
 /**
  * The simulator asks once for each value of a block that is so far below the newest, and
@@ -77,29 +66,34 @@ export class Memo {
   readonly #values = new Map<string, Promise<unknown>>();
   readonly #transport: HttpTransport;
   readonly #rpc: RpcClient;
-  readonly #over = new AbortController();
   /** Nobody can guess it: other users of this machine must not reach the node. */
   readonly #path = `/${randomBytes(24).toString("hex")}`;
   readonly #server = createServer();
+  /** The block's number, as the simulator writes it. */
+  readonly #at: string;
   #warming: Promise<void> = Promise.resolve();
 
   private constructor(
     { network, redactor, limits }: RpcClient,
     settings: HttpSettings,
-    private readonly block: ForkedBlock,
+    private readonly block: { readonly number: number; readonly hash: string },
     /**
      * Empty, for the simulator, which must have one. Its own is kept by port, and another
      * fork on that port would read it.
      */
     public readonly folder: string,
   ) {
+    this.#at = toQuantity(block.number);
     this.#transport = new HttpTransport(settings);
     const node = new KnownNode(redactor);
     // Of several nodes behind the URL, one may still be behind.
     node.noteBlock(block.number);
-    this.#rpc = new RpcClient(this.#transport, network, node, limits)
-      .withOptions(this.#over)
-      .withRetries(fewRetries);
+    this.#rpc = new RpcClient(
+      this.#transport,
+      network,
+      node,
+      limits,
+    ).withRetries(fewRetries);
   }
 
   /**
@@ -109,7 +103,7 @@ export class Memo {
   public static async open(
     live: RpcClient,
     settings: HttpSettings,
-    block: ForkedBlock,
+    block: Memo["block"],
   ): Promise<Memo> {
     const folder = await mkdtemp(path.join(tmpdir(), "vault-fork-"));
     const memo = new Memo(live, settings, block, folder);
@@ -130,12 +124,11 @@ export class Memo {
    * @returns The id of the chain.
    */
   public async begin(): Promise<number> {
-    const at = toQuantity(this.block.number);
-    const chain = { method: CHAIN_METHOD, params: [] };
-    const calls = [
-      { method: BLOCK_METHOD, params: [at, true] },
-      { method: BLOCK_METHOD, params: [at, false] },
-      { method: "net_version", params: [] },
+    const chain = [CHAIN_METHOD] as const;
+    const calls: readonly Call[] = [
+      [BLOCK_METHOD, this.#at, true],
+      [BLOCK_METHOD, this.#at, false],
+      ["net_version"],
       chain,
     ];
     await this.#fetch(calls);
@@ -143,9 +136,9 @@ export class Memo {
     return this.#rpc.parser(CHAIN_METHOD).number(await this.get(chain));
   }
 
-  /** @throws VaultError VAULT_FORK_REORGED if the chain has replaced the block */
+  /** @throws VaultError VAULT_REORGED if the chain has replaced the block */
   public async get(call: Call): Promise<unknown> {
-    const key = keyOf(call);
+    const key = JSON.stringify(call);
     if (this.#isState(call) && !this.#values.has(key)) {
       await this.#warming;
     }
@@ -163,36 +156,35 @@ export class Memo {
   public warm(plan: () => Promise<WarmPlan> | WarmPlan): void {
     const fill = async (): Promise<void> => {
       const { calls, accounts } = await plan();
-      const at = toQuantity(this.block.number);
-      const method = "eth_createAccessList";
       const lists = await this.#ask(
-        calls.map((call) => ({ method, params: [call, at] })),
+        calls.map((call) => ["eth_createAccessList", call, this.#at]),
       );
-      const ofCalls = calls.flatMap(({ from, to }) => [from, to]);
-      const wanted = new Map<string, Call>();
-      const want = (name: string, address: string, ...rest: string[]): void => {
-        const params = [address.toLowerCase(), ...rest, at];
-        const call = { method: name, params };
-        wanted.set(keyOf(call), call);
-      };
+      const wanted: Call[] = [];
       const wantAccount = (address: string): void => {
-        for (const name of accountMethods) {
-          want(name, address);
+        for (const method of accountMethods) {
+          wanted.push([method, address.toLowerCase(), this.#at]);
         }
       };
-      [...accounts, ...ofCalls].forEach(wantAccount);
+      accounts.forEach(wantAccount);
+      calls.flatMap(({ from, to }) => [from, to]).forEach(wantAccount);
       for (const list of lists) {
         for (const entry of listOf(asRecord(list)["accessList"])) {
           const { address, storageKeys } = asRecord(entry);
           if (isAddress(address)) {
             wantAccount(address);
-            for (const slot of listOf(storageKeys)) {
-              want("eth_getStorageAt", address, toQuantity(String(slot)));
+            for (const key of listOf(storageKeys)) {
+              const slot = toQuantity(String(key));
+              wanted.push([
+                STORAGE_METHOD,
+                address.toLowerCase(),
+                slot,
+                this.#at,
+              ]);
             }
           }
         }
       }
-      await this.#fetch([...wanted.values()]);
+      await this.#fetch(wanted);
     };
     // A failure here comes again when the value is needed.
     this.#warming = fill().catch(() => undefined);
@@ -201,85 +193,73 @@ export class Memo {
   /**
    * Shows that the chain still has the block, and its node answers.
    *
-   * @throws VaultError VAULT_FORK_REORGED, VAULT_FORK_CLOSED
+   * @throws VaultError VAULT_REORGED
    */
   public async requireSameBranch(): Promise<void> {
-    const { number: block, hash: expected } = this.block;
-    await requireSameBranch(this.#rpc, this.block).catch((error: unknown) => {
-      if (!isReorganised(error)) {
-        throw error;
-      }
-      const { network } = this.#rpc;
-      const found = String(error.details["found"]);
-      const details = { network, block, expected, found };
-      throw vaultError("VAULT_FORK_REORGED", details);
-    });
+    await requireSameBranch(this.#rpc, this.block);
   }
 
   public async close(): Promise<void> {
-    const { network } = this.#rpc;
-    this.#over.abort(vaultError("VAULT_FORK_CLOSED", { network }));
     this.#server.close();
     this.#server.closeAllConnections();
-    await Promise.all([
-      this.#transport.close(),
-      // The simulator may still write to it.
-      rm(this.folder, { recursive: true, force: true, maxRetries: 3 }),
-    ]);
+    await this.#transport.close();
+    // The simulator may still write to it.
+    await rm(this.folder, { recursive: true, force: true, maxRetries: 3 });
   }
 
   /** Fetches values in few requests. What fails is left to {@link get}. */
-  async #fetch(calls: readonly Call[]): Promise<void> {
+  async #fetch(wanted: readonly Call[]): Promise<void> {
+    const calls = new Map(wanted.map((call) => [JSON.stringify(call), call]));
+    const all = [...calls.values()];
     const { hash: blockHash } = this.block;
     const byHash = { blockHash, requireCanonical: true };
     let results = await this.#ask(
-      calls.map((call) => (this.#isState(call) ? ofBlock(byHash, call) : call)),
+      all.map((call) => (this.#isState(call) ? atBlock(call, byHash) : call)),
     );
     if (results.every((result) => result === undefined)) {
       // The node may take no hashes.
-      results = await this.#ask(calls);
+      results = await this.#ask(all);
       await this.requireSameBranch();
     }
-    for (const [index, call] of calls.entries()) {
+    for (const [index, [key, call]] of [...calls].entries()) {
       if (this.#isValue(call, results[index])) {
-        this.#values.set(keyOf(call), Promise.resolve(results[index]));
+        this.#values.set(key, Promise.resolve(results[index]));
       }
     }
   }
 
   /** Asks in batches, else one by one. @returns Undefined for what fails. */
   async #ask(calls: readonly Call[]): Promise<readonly unknown[]> {
-    const batches: Array<readonly Call[]> = [];
-    for (let start = 0; start < calls.length; start += BATCH_SIZE) {
-      batches.push(calls.slice(start, start + BATCH_SIZE));
-    }
-    const ask = async (method: string, params: readonly unknown[]) =>
+    const ask = async (...[method, ...params]: Call): Promise<unknown> =>
       await this.#rpc.request(method, params).catch(fallbackTo(undefined));
-    const answers = batches.map(async (batch) => {
-      const answered = await ask(BATCH, batch);
+    const askTogether = async (batch: readonly Call[]) => {
+      const asked = batch.map(([method, ...params]) => ({ method, params }));
+      const answered = await ask(BATCH, ...asked);
       return answered === undefined
-        ? await Promise.all(
-            batch.map(async ({ method, params }) => await ask(method, params)),
-          )
+        ? await Promise.all(batch.map(async (call) => await ask(...call)))
         : listOf(answered);
-    });
+    };
+    const answers: Array<Promise<readonly unknown[]>> = [];
+    for (let start = 0; start < calls.length; start += BATCH_SIZE) {
+      answers.push(askTogether(calls.slice(start, start + BATCH_SIZE)));
+    }
     return (await Promise.all(answers)).flat();
   }
 
   async #read(call: Call): Promise<unknown> {
-    const { method, params } = call;
-    const [rpc, pin] = [this.#rpc, this.block];
-    let result: unknown;
-    if (this.#isState(call)) {
-      const readAt = async (block: unknown): Promise<unknown> =>
-        await rpc.request(method, ofBlock(block, call).params);
-      result = await readOnBranch(
-        rpc,
-        pin,
-        async () => await requestAt(rpc, pin, readAt),
-      );
-    } else {
-      result = await rpc.request(method, params);
+    const rpc = this.#rpc;
+    const [method] = call;
+    const ask = async ([, ...params]: Call): Promise<unknown> =>
+      await rpc.request(method, params);
+    const isState = this.#isState(call);
+    const result = isState
+      ? await requestAt(
+          rpc,
+          this.block,
+          async (block) => await ask(atBlock(call, block)),
+        )
+      : await ask(call);
+    if (!isState || rpc.node.takesHashes !== true) {
       await this.requireSameBranch();
     }
     if (!this.#isValue(call, result)) {
@@ -289,12 +269,8 @@ export class Memo {
   }
 
   /** True for a call that asks for state of the block. */
-  #isState({ method, params }: Call): boolean {
-    return stateMethods.includes(method) && this.#isBlock(params.at(-1));
-  }
-
-  #isBlock(block: unknown): boolean {
-    return isHexString(block) && Number(block) === this.block.number;
+  #isState(call: Call): boolean {
+    return stateMethods.includes(call[0]) && call.at(-1) === this.#at;
   }
 
   /**
@@ -302,17 +278,14 @@ export class Memo {
    * and for the block of another branch.
    */
   #isValue(call: Call, result: unknown): boolean {
-    const { method, params } = call;
-    if (method === BLOCK_METHOD && this.#isBlock(params[0])) {
+    const [method, block] = call;
+    if (method === BLOCK_METHOD && block === this.#at) {
       const { hash } = asRecord(result);
       return String(hash).toLowerCase() === this.block.hash.toLowerCase();
     }
-    if (!this.#isState(call)) {
-      return result !== undefined;
-    }
-    return method === "eth_getCode"
-      ? isHexString(result, true)
-      : isHexString(result) && result.length > 2 && result.length <= 66;
+    return this.#isState(call)
+      ? isHexString(result) && (method === CODE_METHOD || result !== "0x")
+      : result !== undefined;
   }
 
   /** Answers the simulator. */
@@ -344,12 +317,11 @@ export class Memo {
 
   async #answer(request: unknown): Promise<object> {
     const { id = null, method, params } = asRecord(request);
-    const call = { method: String(method), params: listOf(params) };
     try {
       const result =
-        call.method === "eth_blockNumber"
+        method === "eth_blockNumber"
           ? toQuantity(this.block.number + DEEP)
-          : await this.get(call);
+          : await this.get([String(method), ...listOf(params)]);
       return { jsonrpc: "2.0", id, result };
     } catch (thrown) {
       const { error } = classify(thrown, this.#rpc, FORK_REQUESTS);
@@ -360,10 +332,6 @@ export class Memo {
 }
 
 /** The same call at another block. */
-function ofBlock(block: unknown, { method, params }: Call): Call {
-  return { method, params: params.with(-1, block) };
-}
-
-function keyOf({ method, params }: Call): string {
-  return JSON.stringify([method, params]);
+function atBlock([method, ...params]: Call, block: unknown): Call {
+  return [method, ...params.with(-1, block)];
 }

@@ -1,47 +1,55 @@
 import { noCode } from "../client/codec.js";
 import {
-  checksumAddress,
-  notOneOf,
-  parseAccount,
-  parseUint256,
-  withAddress,
   checkOptions,
+  checksumAddress,
+  describeInput,
+  notATime,
+  notOneOf,
   option,
+  parseAccount,
+  parseTime,
+  parseUint256,
+  requireFuture,
+  withAddress,
 } from "../client/inputs.js";
-import type { AccountLike, OptionsOf } from "../client/inputs.js";
+import type { AccountLike, BlockTag, OptionsOf } from "../client/inputs.js";
 import { readOptions } from "../client/read-at-block.js";
-import {
-  assertInvariant,
-  fallbackTo,
-  invalidArgument,
-  vaultError,
-} from "../errors.js";
+import { assertInvariant, invalidArgument, vaultError } from "../errors.js";
 import { findRoute, namedTokens } from "../guard/call.js";
 import type { SettlementRoute } from "../guard/call.js";
 import type { VaultHost } from "../host.js";
 import type { Address } from "../protocol/index.js";
-import type { BlockInfo, PinnedBlock } from "../rpc/blocks.js";
+import { blockAfter, getNextBlock } from "../rpc/blocks.js";
+import type { Block } from "../rpc/blocks.js";
 import { resolveFees } from "../sending/fees.js";
 import type { GasPrice } from "../sending/fees.js";
 import { describe } from "./describe.js";
-import type { Attempt, Engine, Run, Watched } from "./engines/engine.js";
 import { simulateInProcess, simulateOnFork } from "./engines/in-process.js";
 import { simulateOnNode } from "./engines/simulate-v1.js";
-import { forkedBlockOptions } from "./fork.js";
-import { checkTime, chooseNextBlock } from "./next-block.js";
-import type { ChosenNextBlock, SimulationTime } from "./next-block.js";
+import { forkedBlockOptions, readForkedBlock } from "./fork.js";
 import { contractsNaming } from "./tokens.js";
-import type { Simulation, SimulationEngine } from "./types.js";
+import type {
+  Attempt,
+  ChosenBlock,
+  Engine,
+  Run,
+  Simulation,
+  SimulationEngine,
+  State,
+  Watched,
+} from "./types.js";
 import {
   accountIn,
   balanceCall,
   balanceIn,
-  decodeState,
   findContracts,
   makeWatchList,
   roundOf,
 } from "./watch-list.js";
 import type { KnownContract } from "./watch-list.js";
+
+/** Round's `end`, duration from the chain's clock (`+1h`), ISO date, or Unix seconds. */
+export type SimulationTime = string | number | bigint;
 
 export type HttpEngine = Exclude<SimulationEngine, "in-process">;
 
@@ -86,20 +94,18 @@ export interface SimulateSettleAllOptions extends OptionsOf<
   typeof simulateOptions
 > {}
 
+/** Options, parsed, and what a settlement knows already. */
 export interface SimulationRequest {
   readonly sender: string;
   readonly orderIDs?: readonly bigint[];
-  /** ERC-20 contracts. */
   readonly tokens?: readonly string[];
   readonly gas?: bigint | undefined;
-  /** Default: the first that works. */
   readonly engine?: HttpEngine | undefined;
-  /** Only a fork can choose it. */
   readonly hardfork?: string | undefined;
-  /** The way of the settlement, from the sender. Default: the configured one. */
+  /** Default: the configured way. */
   readonly route?: SettlementRoute;
-  /** The price of gas; undefined if it is not known. */
-  readonly price?: GasPrice | undefined;
+  /** Default: nobody pays. */
+  readonly price?: GasPrice;
 }
 
 /** One request reads all orders, before and after. */
@@ -108,11 +114,13 @@ const MOST_ORDERS = 400;
 function parseOptions(
   vault: VaultHost,
   options: SimulateSettleAllOptions,
-): Omit<SimulationRequest, "sender"> & { readonly sender: string | undefined } {
+): Omit<SimulationRequest, "sender"> {
   const { connection, networkName } = vault;
   checkOptions("simulateSettleAll()", options, simulateOptions);
-  const { from, orders = [], hardfork, engine } = options;
-  checkTime(options.atTime);
+  const { orders = [], hardfork, engine, atTime } = options;
+  if (atTime !== undefined && atTime !== END) {
+    parseTime(String(atTime), "atTime", 0, [END]);
+  }
   const orderIDs = [...new Set(orders.map((id) => parseUint256(id, "orders")))];
   if (orderIDs.length > MOST_ORDERS) {
     const problem = `at most ${MOST_ORDERS} can be watched, and ${orderIDs.length} are named`;
@@ -137,26 +145,15 @@ function parseOptions(
   }
   const gas =
     options.gas === undefined ? undefined : parseUint256(options.gas, "gas");
-  // Nodes refuse more, as a request that they do not understand.
-  if (gas !== undefined && gas >= 2n ** 64n) {
-    throw invalidArgument("gas", "it is above 2^64 - 1", "Pass less.");
-  }
-  return {
-    sender: from === undefined ? undefined : parseAccount(from, "from"),
-    orderIDs,
-    tokens: [...new Set(namedTokens(vault, options.tokens))],
-    hardfork,
-    engine,
-    gas,
-  };
+  const tokens = [...new Set(namedTokens(vault, options.tokens))];
+  return { orderIDs, tokens, hardfork, engine, gas };
 }
 
 export interface Simulated {
   readonly simulation: Simulation;
   readonly chainId: number;
   /** The block that it started from. */
-  readonly block: BlockInfo;
-  readonly pin: PinnedBlock;
+  readonly base: Block;
   readonly sender: Address;
   /** Contracts whose balances were read. */
   readonly contracts: readonly KnownContract[];
@@ -180,26 +177,50 @@ export async function simulateSettleAll(
 ): Promise<Simulated> {
   const options = await withAddress(given);
   const asked = parseOptions(vault, options);
-  const { timeout, signal, onRetry } = options;
+  const { timeout, signal, onRetry, blockNumber, atTime, from } = options;
+  const named = from === undefined ? undefined : parseAccount(from, "from");
   // Its `from` settles; the sender of reads is another one.
   const client = vault.withOptions({ timeout, signal, onRetry });
-  const next = chooseNextBlock(client, options.blockNumber, options.atTime);
-  const [sender, chosen, price] = await Promise.all([
-    asked.sender ?? findSender?.() ?? client.defaultSender(),
-    next,
-    priceIn(client, next),
+  const next = await chooseBlock(client, blockNumber, atTime);
+  const [sender, price] = await Promise.all([
+    named ?? findSender?.() ?? client.defaultSender(),
+    resolveFees(client.rpc, client.connection.networkConfig, next),
   ]);
-  return await simulate(client, { ...asked, sender, price }, chosen);
+  return await simulate(client, { ...asked, sender, price }, next);
 }
 
-/** @returns Undefined if the node does not tell. */
-async function priceIn(
-  { rpc, connection }: VaultHost,
-  next: Promise<ChosenNextBlock>,
-): Promise<GasPrice | undefined> {
-  return await resolveFees(rpc, connection.networkConfig, await next).catch(
-    fallbackTo(undefined, ({ kind }) => kind === "rpc"),
-  );
+const END = "end";
+
+/** Finds the block after `blockNumber`, else the node's next one, at that time or its own. */
+export async function chooseBlock(
+  vault: VaultHost,
+  blockNumber: BlockTag | undefined,
+  atTime: SimulationTime | undefined,
+): Promise<ChosenBlock> {
+  const next =
+    (blockNumber ?? "latest") === "latest"
+      ? await getNextBlock(vault.rpc)
+      : blockAfter(await readForkedBlock(vault, blockNumber));
+  if (atTime === undefined) {
+    return next;
+  }
+  const { number, timestamp } = next.base;
+  let seconds: bigint;
+  if (atTime === END) {
+    const round = await vault.getLatestRoundInfo({ blockTag: number });
+    seconds = round.endTime;
+    if (seconds <= BigInt(timestamp)) {
+      return { ...next, isTimed: true };
+    }
+  } else {
+    seconds = parseTime(String(atTime), "atTime", timestamp, [END]);
+    requireFuture(seconds, "atTime", timestamp);
+  }
+  if (seconds > BigInt(Number.MAX_SAFE_INTEGER)) {
+    const late = `${describeInput(atTime)}, which is ${seconds} seconds: too late for any block`;
+    throw notATime("atTime", [], late);
+  }
+  return { ...next, timestamp: Number(seconds), isTimed: true };
 }
 
 /**
@@ -211,11 +232,11 @@ async function priceIn(
 export async function simulate(
   vault: VaultHost,
   request: SimulationRequest,
-  next: ChosenNextBlock,
+  next: ChosenBlock,
 ): Promise<Simulated> {
   const { networkName: network, connection } = vault;
   const { base } = next;
-  const { orderIDs = [], tokens, price } = request;
+  const { orderIDs = [], tokens, price, hardfork } = request;
   const sender = checksumAddress(request.sender);
   const [contracts, route] = await Promise.all([
     findContracts(vault),
@@ -227,21 +248,24 @@ export async function simulate(
     route: { ...route, from: sender },
     gas: gas ?? next.gasLimit,
     isGasGiven: gas !== undefined,
-    gasPrice: price?.current,
+    gasPrice: price?.current ?? 0n,
     next,
-    hardfork: request.hardfork,
+    hardfork,
   };
   const { guard } = route;
   const named = new Set([...(tokens ?? []), ...(guard?.tokens ?? [])]);
   const asked = { network, contracts, sender, orderIDs, tokens: [...named] };
   const watched = makeWatchList(asked);
-  const engines = enginesFor(vault, request);
-  const run = await runFirst(vault, engines, attempt, watched);
-  const before = decodeState(watched, run.before);
-  const after = decodeState(watched, run.after, run.lent - run.feePaid);
+  const run = await runFirst(
+    vault,
+    enginesFor(vault, request),
+    attempt,
+    watched,
+  );
+  const before = watched.decode(run.before);
+  const after = watched.decode(run.after, run.lent - run.feePaid);
   const target = contracts.find(({ role }) => role === "vault");
   assertInvariant(target !== undefined, "a settlement without a vault");
-  const { source } = target;
   if (accountIn(before, target.address).codeSize === 0n) {
     // Its code is known from the readings, without a request of its own. A call to an
     // address without code succeeds, and would pass for a settlement.
@@ -251,27 +275,30 @@ export async function simulate(
   // noticed only after it.
   const isSettled = roundOf(before)?.settled === true;
   const kept = isSettled ? [] : await findKept(vault, attempt, run);
-  const effects = {
-    attempt,
-    run,
-    before,
-    after,
-    kept,
-    orders: orderIDs.length,
-    source,
-  };
+  const states = [before, after] as const;
   return {
     chainId: before.block.chainId,
-    block: { number: base.number, timestamp: base.timestamp },
-    pin: { number: base.number, hash: base.hash },
+    base,
     sender,
     contracts,
     balance: accountIn(before, sender).balance,
     gasNeeded: isSettled ? null : run.gasNeeded,
     kept,
     simulation: isSettled
-      ? alreadySettled(run.engine, guard?.address ?? null)
-      : await describe(vault, effects),
+      ? {
+          status: "nothing-to-do",
+          code: null,
+          reason: "the round is settled already",
+          engine: run.engine,
+          guard: guard?.address ?? null,
+          gasUsed: null,
+          block: null,
+          changes: [],
+          balances: [],
+          transfers: [],
+          notes: [],
+        }
+      : await describe(vault, attempt, run, states, kept, orderIDs.length),
   };
 }
 
@@ -308,9 +335,7 @@ async function runFirst(
     if (!("unavailable" in run)) {
       return run;
     }
-    problems.push(
-      engines.length === 1 ? run.unavailable : `${engine}: ${run.unavailable}`,
-    );
+    problems.push(run.unavailable);
   }
   throw vaultError("VAULT_ENGINE_UNAVAILABLE", {
     engine: engines.join(" or "),
@@ -346,7 +371,6 @@ async function findKept(
     accounts: [from],
     reads: suspects.map((token) => balanceCall(token, guard.address)),
   });
-  const { before, after } = second;
   if (second.failed !== undefined) {
     // Its balances are no answer.
     throw vaultError("VAULT_ENGINE_UNAVAILABLE", {
@@ -355,30 +379,8 @@ async function findKept(
       problem: "a settlement that succeeds fails when it is simulated again",
     });
   }
-  return suspects.filter((_, index) => {
-    const [held = 0n, left = 0n] = [before, after].map(({ answers }) => {
-      const balance = balanceIn(answers[index]);
-      return typeof balance === "bigint" ? balance : undefined;
-    });
-    return left > held;
-  });
-}
-
-function alreadySettled(
-  engine: SimulationEngine,
-  guard: Address | null,
-): Simulation {
-  return {
-    status: "nothing-to-do",
-    code: null,
-    reason: "the round is settled already",
-    engine,
-    guard,
-    gasUsed: null,
-    block: null,
-    changes: [],
-    balances: [],
-    transfers: [],
-    notes: [],
-  };
+  const balances = ({ answers }: State): readonly bigint[] =>
+    answers.map((answer) => balanceIn(answer) ?? 0n);
+  const [held, left] = [balances(second.before), balances(second.after)];
+  return suspects.filter((_, at) => (left[at] ?? 0n) > (held[at] ?? 0n));
 }

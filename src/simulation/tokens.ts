@@ -10,6 +10,7 @@ import {
   readWord,
 } from "../client/codec.js";
 import { fallbackTo } from "../errors.js";
+import type { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { asRecord } from "../json.js";
 import type { Address } from "../protocol/index.js";
@@ -31,10 +32,9 @@ const NATIVE_LOG_ADDRESS = "0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee";
 
 interface Event {
   readonly contract: Address | typeof NATIVE;
-  /** Topics in lower case. */
+  /** Topics and data, in lower case. */
   readonly topics: readonly string[];
-  /** Words of the data, 0x hex in lower case. */
-  readonly words: readonly string[];
+  readonly data: string;
 }
 
 /** @returns Undefined if the value is no list of a node's logs. */
@@ -44,22 +44,19 @@ function eventsIn(logs: unknown): readonly Event[] | undefined {
   }
   const events = logs.map((log): Event | undefined => {
     const { address, topics, data } = asRecord(log);
-    if (
-      !isHexString(address, 20) ||
-      !Array.isArray(topics) ||
-      !topics.every((topic): topic is string => isHexString(topic, 32)) ||
-      !isHexString(data, true)
-    ) {
-      return undefined;
-    }
-    const isNative = address.toLowerCase() === NATIVE_LOG_ADDRESS;
-    return {
-      contract: isNative ? NATIVE : toAddress(address),
-      topics: topics.map((topic) => topic.toLowerCase()),
-      words: (data.slice(2).toLowerCase().match(/.{64}/gu) ?? []).map(
-        (word) => `0x${word}`,
-      ),
-    };
+    return isHexString(address, 20) &&
+      Array.isArray(topics) &&
+      topics.every((topic): topic is string => isHexString(topic, 32)) &&
+      isHexString(data, true)
+      ? {
+          contract:
+            address.toLowerCase() === NATIVE_LOG_ADDRESS
+              ? NATIVE
+              : toAddress(address),
+          topics: topics.map((topic) => topic.toLowerCase()),
+          data: data.toLowerCase(),
+        }
+      : undefined;
   });
   return events.every((event) => event !== undefined) ? events : undefined;
 }
@@ -71,22 +68,20 @@ function eventsIn(logs: unknown): readonly Event[] | undefined {
  * @returns Undefined if the value is no list of logs.
  */
 export function transfersIn(logs: unknown): readonly Transfer[] | undefined {
-  return eventsIn(logs)?.flatMap(({ contract: token, topics, words }) => {
-    const [name, from, to] = topics;
-    const [amount] = words;
-    return name === TRANSFER_TOPIC &&
-      topics.length === 3 &&
-      words.length === 1 &&
-      from !== undefined &&
-      to !== undefined &&
-      amount !== undefined
-      ? {
+  return eventsIn(logs)?.flatMap(({ contract: token, topics, data }) => {
+    const [name, from, to, ...more] = topics;
+    return name !== TRANSFER_TOPIC ||
+      from === undefined ||
+      to === undefined ||
+      more.length > 0 ||
+      !isHexString(data, WORD)
+      ? []
+      : {
           token,
           from: toAddress(from),
           to: toAddress(to),
-          amount: BigInt(amount),
-        }
-      : [];
+          amount: BigInt(data),
+        };
   });
 }
 
@@ -95,9 +90,10 @@ export function contractsNaming(
   account: Address,
   logs: unknown,
 ): readonly Address[] {
-  const own = `0x${hexWord(account)}`;
-  const found = (eventsIn(logs) ?? []).flatMap(({ contract, topics, words }) =>
-    contract !== NATIVE && [...topics, ...words].includes(own) ? contract : [],
+  const found = (eventsIn(logs) ?? []).flatMap(({ contract, topics, data }) =>
+    contract !== NATIVE && [...topics, data].join("").includes(hexWord(account))
+      ? contract
+      : [],
   );
   return [...new Set(found)];
 }
@@ -163,13 +159,11 @@ export async function describeTokens(
 ): Promise<ReadonlyMap<string, TokenDescription>> {
   const { rpc } = vault;
   const { from } = vault.readContext({});
+  const isRefused = ({ code }: VaultError): boolean =>
+    code === "VAULT_RPC_ERROR" || code === "VAULT_RPC_INVALID_RESPONSE";
   const ask = async (to: string, data: string): Promise<Buffer> => {
     const answer = await callContract(rpc, { from, to, data }, block).catch(
-      fallbackTo(
-        undefined,
-        ({ code }) =>
-          code === "VAULT_RPC_ERROR" || code === "VAULT_RPC_INVALID_RESPONSE",
-      ),
+      fallbackTo(undefined, isRefused),
     );
     return answer !== undefined && "data" in answer
       ? answer.data
@@ -180,11 +174,13 @@ export async function describeTokens(
       ask(address, "0x95d89b41"),
       ask(address, "0x313ce567"),
     ]);
-    const symbol = rpc.redactor.hide(textIn(text)).slice(0, LONGEST_SYMBOL);
+    const length = text.length > 2 * WORD ? readSmallWord(text, WORD) : 0;
+    const bytes = text.subarray(2 * WORD).subarray(0, length ?? 0);
+    const symbol = rpc.redactor.hide(bytes.toString("utf8"));
     const decimals = number.length === WORD ? readWord(number, 0) : undefined;
     const isKnown = decimals !== undefined && decimals <= MOST_DECIMALS;
     const found = {
-      symbol: symbol === "" ? null : symbol,
+      symbol: symbol === "" ? null : symbol.slice(0, LONGEST_SYMBOL),
       decimals: isKnown ? Number(decimals) : null,
     };
     return [address, found] as const;
@@ -195,14 +191,4 @@ export async function describeTokens(
   return addresses.length === 0
     ? new Map()
     : await readOnBranch(rpc, block, describeAll);
-}
-
-/** Some old tokens return bytes32 instead of a string. */
-function textIn(data: Buffer): string {
-  const length = data.length > 2 * WORD ? readSmallWord(data, WORD) : undefined;
-  const bytes =
-    data.length === WORD
-      ? data
-      : data.subarray(2 * WORD, 2 * WORD + (length ?? 0));
-  return bytes.toString("utf8").replace(/\0+$/u, "");
 }

@@ -1,14 +1,20 @@
 // What is read before and after a settlement, and what differs.
 
 import type { LocatedAddress } from "../client/addresses.js";
-import { decodeAnswer, encodeCall, hexWord } from "../client/codec.js";
+import {
+  WORD,
+  decodeAnswer,
+  encodeCall,
+  hexWord,
+  readWord,
+} from "../client/codec.js";
+import { checksumAddress } from "../client/inputs.js";
+import type { LensFacts, ReadCall } from "../client/lens/lens.js";
 import {
   failedReading,
   isFailedReading,
   isNotConfigured,
 } from "../client/read-at-block.js";
-import { checksumAddress } from "../client/inputs.js";
-import type { LensFacts, ReadCall } from "../client/lens/lens.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
 import { assertInvariant, fallbackTo, invalidArgument } from "../errors.js";
 import type { VaultHost } from "../host.js";
@@ -26,9 +32,8 @@ import type {
   VaultRound,
 } from "../protocol/index.js";
 import type { CallResult } from "../rpc/chain.js";
-import type { State, Watched } from "./engines/engine.js";
 import { NATIVE } from "./tokens.js";
-import type { ReadingChange, ReadingValue } from "./types.js";
+import type { ReadingChange, ReadingValue, State, Watched } from "./types.js";
 
 export interface KnownContract extends LocatedAddress {
   readonly role: ContractRole;
@@ -52,25 +57,26 @@ export async function findContracts(
 /** Values or failed readings by name. Example: `pools.public`, `orders.7`. */
 export type Readings = ReadonlyMap<string, unknown>;
 
-export interface Balance {
-  readonly account: Address;
-  /** Address of an ERC-20 contract, or {@link NATIVE}. */
-  readonly token: Address | typeof NATIVE;
-  readonly amount: bigint;
-}
-
-/** A reading of a known contract, or the balance of a token. */
-interface WatchedRead extends ReadCall {
-  readonly decode: (
-    answer: CallResult,
-    facts: LensFacts,
-  ) => { readonly name: string; readonly value: unknown } | Balance;
+/** What was read, decoded. */
+export interface ChainState extends LensFacts {
+  readonly readings: Readings;
+  /** Of each account that of native currency, then those of tokens. */
+  readonly balances: ReadonlyArray<{
+    readonly account: Address;
+    readonly token: Address | typeof NATIVE;
+    readonly amount: bigint;
+  }>;
 }
 
 /** Reads before and after a settlement. */
 export interface WatchList extends Watched {
-  /** Readings of known contracts, orders last; then the balances of tokens. */
-  readonly reads: readonly WatchedRead[];
+  /**
+   * A reading that fails is an error in its place.
+   *
+   * @param surplus Wei that the sender has too much, because of the fee.
+   * @throws VaultError VAULT_INVALID_ARGUMENT for an address that is no token
+   */
+  readonly decode: (state: State, surplus?: bigint) => ChainState;
 }
 
 const readings = standaloneQueries.map(({ operation, args, path }) => ({
@@ -85,7 +91,7 @@ export function makeWatchList({
   contracts,
   sender,
   orderIDs = [],
-  tokens = [],
+  tokens: given = [],
 }: {
   readonly network: string;
   readonly contracts: readonly KnownContract[];
@@ -97,46 +103,56 @@ export function makeWatchList({
     name: `orders.${id}`,
     call: encodeCall("getOrderInfo", [id]),
   }));
-  const reads: WatchedRead[] = [];
-  for (const { name, call } of [...readings, ...orders]) {
+  const named = [...readings, ...orders].flatMap(({ name, call }) => {
     const target = contracts.find(({ role }) => role === call.role);
-    if (target !== undefined) {
-      const { address } = target;
-      const decode: WatchedRead["decode"] = (answer, facts) => {
-        const lacksCode = accountIn(facts, address).codeSize === 0n;
-        const answered = { call, target, network, answer, lacksCode };
-        return { name, value: tryReading(() => decodeAnswer(answered)) };
-      };
-      reads.push({ target: address, data: call.data, decode });
-    }
-  }
+    return target === undefined ? [] : [{ name, call, target }];
+  });
   const addresses = contracts.map(({ address }) => address);
   const accounts = [...new Set([sender, ...addresses])];
-  for (const account of accounts) {
-    for (const token of tokens.map(checksumAddress)) {
-      const decode = (answer: CallResult): Balance => {
-        const amount = balanceIn(answer);
-        if (typeof amount === "string") {
+  const tokens = given.map(checksumAddress);
+  const reads = [
+    ...named.map(({ call: { data }, target: { address } }) => ({
+      target: address,
+      data,
+    })),
+    ...accounts.flatMap((account) =>
+      tokens.map((token) => balanceCall(token, account)),
+    ),
+  ];
+  const decode: WatchList["decode"] = ({ facts, answers }, surplus = 0n) => {
+    const found = new Map<string, unknown>();
+    for (const [index, { name, call, target }] of named.entries()) {
+      const answer = answers[index];
+      assertInvariant(answer !== undefined, "a read without an answer");
+      const lacksCode = accountIn(facts, target.address).codeSize === 0n;
+      const answered = { call, target, network, answer, lacksCode };
+      try {
+        found.set(name, decodeAnswer(answered));
+      } catch (error) {
+        found.set(name, failedReading(error));
+      }
+    }
+    const balances: Array<ChainState["balances"][number]> = [];
+    let place = named.length;
+    for (const [index, account] of accounts.entries()) {
+      const { balance } = accountIn(facts, account);
+      const amount = index === 0 ? balance - surplus : balance;
+      balances.push({ account, token: NATIVE, amount });
+      for (const token of tokens) {
+        const held = balanceIn(answers[place++]);
+        if (held === undefined) {
           throw invalidArgument(
             `The token ${token} on network ${network}`,
-            `no ERC-20 balance: ${amount}`,
+            "it does not return a balance as ERC-20 tokens do",
             "Check the address.",
           );
         }
-        return { account, token, amount };
-      };
-      reads.push({ ...balanceCall(token, account), decode });
+        balances.push({ account, token, amount: held });
+      }
     }
-  }
-  return { accounts, reads };
-}
-
-function tryReading(read: () => unknown): unknown {
-  try {
-    return read();
-  } catch (error) {
-    return failedReading(error);
-  }
+    return { ...facts, readings: found, balances };
+  };
+  return { accounts, reads, decode };
 }
 
 /** `balanceOf(address)` of an ERC-20 contract. */
@@ -144,54 +160,11 @@ export function balanceCall(token: string, account: string): ReadCall {
   return { target: token, data: `0x70a08231${hexWord(account)}` };
 }
 
-/** @returns What is wrong with an answer that is no balance. */
-export function balanceIn(answer: CallResult | undefined): bigint | string {
-  if (answer === undefined || "reverted" in answer) {
-    return "the call reverted";
-  }
-  const { data } = answer;
-  return data.length === 32
-    ? BigInt(`0x${data.toString("hex")}`)
-    : data.length === 0
-      ? "there is no code, or it returns nothing"
-      : "it returns something else than one number";
-}
-
-export interface ChainState extends LensFacts {
-  readonly readings: Readings;
-  readonly balances: readonly Balance[];
-}
-
-/**
- * Decodes what an engine read. A reading that fails is an error in its place.
- *
- * @param surplus Wei that the first account has too much, because of the fee.
- * @throws VaultError VAULT_INVALID_ARGUMENT for an address that is no token
- */
-export function decodeState(
-  { accounts, reads }: WatchList,
-  { facts, answers }: State,
-  surplus = 0n,
-): ChainState {
-  const found = new Map<string, unknown>();
-  const ofTokens: Balance[] = [];
-  for (const [index, { decode }] of reads.entries()) {
-    const answer = answers[index];
-    assertInvariant(answer !== undefined, "a read without an answer");
-    const decoded = decode(answer, facts);
-    if ("name" in decoded) {
-      found.set(decoded.name, decoded.value);
-    } else {
-      ofTokens.push(decoded);
-    }
-  }
-  const balances = accounts.flatMap((account, index): readonly Balance[] => {
-    const { balance } = accountIn(facts, account);
-    const amount = index === 0 ? balance - surplus : balance;
-    const own = ofTokens.filter((one) => one.account === account);
-    return [{ account, token: NATIVE, amount }, ...own];
-  });
-  return { ...facts, readings: found, balances };
+/** @returns Undefined for an answer that is no balance. */
+export function balanceIn(answer: CallResult | undefined): bigint | undefined {
+  return answer !== undefined && "data" in answer && answer.data.length === WORD
+    ? readWord(answer.data, 0)
+    : undefined;
 }
 
 /** Balance and code of a watched account, whose address has its checksum. */
@@ -218,9 +191,7 @@ export function countOrders({ readings: all }: ChainState): number {
 }
 
 /** @returns Undefined if the round cannot be read. */
-export function roundOf({
-  readings: all,
-}: Pick<ChainState, "readings">): VaultRound | undefined {
+export function roundOf({ readings: all }: ChainState): VaultRound | undefined {
   const round = all.get("round");
   // the result type of getLatestRoundInfo
   return isFailedReading(round) ? undefined : (round as VaultRound | undefined);

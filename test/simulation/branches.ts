@@ -126,7 +126,7 @@ describe("a simulation while the chain replaces its newest block", () => {
           const simulate = async (): Promise<
             Pick<
               Awaited<ReturnType<typeof simulateToShow>>,
-              "pin" | "simulation" | "tokens"
+              "base" | "simulation" | "tokens"
             >
           > =>
             isShown
@@ -137,11 +137,11 @@ describe("a simulation while the chain replaces its newest block", () => {
                 };
           const shown = await simulate().catch((error: unknown) => {
             expect(VaultError.isVaultError(error) && error.code).to.match(
-              /^VAULT_(?:FORK_)?REORGED$/u,
+              /^VAULT_REORGED$/u,
             );
           });
           if (shown !== undefined) {
-            const [price, decimals] = known.get(shown.pin.hash) ?? [];
+            const [price, decimals] = known.get(shown.base.hash) ?? [];
             const { changes, status } = shown.simulation;
             expect(status).to.equal("settled");
             const settled = changes.find(

@@ -35,7 +35,7 @@ describe("why a simulation predicts a settlement that reverts", () => {
       "a block",
       { gasUsed: ALL_OF_BLOCK },
       ...[{}, {}],
-      /^out of gas, or an invalid instruction: it uses all of the 30000000 that a block of this chain has room for\./u,
+      /^out of gas, or an invalid instruction: it uses all of the 30000000 that a block of this chain, or a transaction of this network \(EIP-7825, or `transactionGasCap`\), has room for\./u,
     ],
     ["the configuration", { error: OUT_OF_GAS }, {}, { gas: 60_000n }, given],
     [

@@ -11,7 +11,6 @@ import {
   documentedContracts,
   documentedNode,
 } from "../helpers/documented-node.js";
-import { fieldsOf } from "../helpers/fields.js";
 import { guardCode } from "../helpers/guard.js";
 import { NOBODY } from "../helpers/names.js";
 import {
@@ -30,7 +29,6 @@ import {
   changeFacts,
   changeSettlement,
   feeIn,
-  refuse,
   settlementIn,
   simulateOn,
 } from "../helpers/simulate-on.js";
@@ -123,10 +121,11 @@ describe("the status of a simulation", () => {
     const host = new BareHost(node, documentedContracts, SETTLER);
     const from = { getAddress: () => NOBODY };
     const simulated = await simulateSettleAll(host, { orders: [1, 2], from });
+    const timestamp = TIME_OF_GENESIS + 1_000;
+    expect(simulated.base).to.include({ number: 1_000, timestamp });
     expect(simulated).to.deep.include({
       ...{ chainId: 1, sender: NOBODY },
       ...{ balance: BALANCE, gasNeeded: null },
-      block: { number: 1_000, timestamp: TIME_OF_GENESIS + 1_000 },
     });
   });
 
@@ -193,20 +192,6 @@ describe("the fee in a simulation", () => {
       from: FACTORY,
     });
     expect(balances).to.deep.equal([]);
-  });
-
-  it("no fee is subtracted, with a note, if the node does not know a price", async () => {
-    const node = new ScriptedNode();
-    node.on("eth_getBlockByNumber", async (_, answer) => ({
-      ...fieldsOf(await answer()),
-      baseFeePerGas: undefined,
-    }));
-    node.on("eth_gasPrice", refuse("the method is not available", -32_601));
-    const simulation = await simulateOn(node);
-    expect(simulation.balances).to.deep.equal([]);
-    expect(simulation.notes[0]).to.equal(
-      "The price of gas is not known: the contract saw a price of 0 wei, and the fee is at this price.",
-    );
   });
 
   for (const [title, before, after, isTooPoor, left] of [

@@ -36,8 +36,7 @@ describe("symbol and decimals of a token", () => {
   const longest = "A".repeat(32);
   for (const [symbol, decimals, described] of [
     [text("TST"), word(6), { symbol: "TST", decimals: 6 }],
-    [text("A\0B\0\0"), word(1), { symbol: "A\0B", decimals: 1 }],
-    [encodeBytes32String("OLD"), word(0), { symbol: "OLD", decimals: 0 }],
+    [encodeBytes32String("OLD"), word(0), { symbol: null, decimals: 0 }],
     [text(`${longest}B`), word(77), { symbol: longest, decimals: 77 }],
     [text(""), word(78), { symbol: null, decimals: null }],
     [undefined, undefined, { symbol: null, decimals: null }],

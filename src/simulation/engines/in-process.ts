@@ -2,7 +2,7 @@
 // the network, made for one settlement.
 
 import { max } from "@nomicfoundation/hardhat-utils/bigint";
-import { dataSlice, isHexString, toQuantity } from "ethers";
+import { isHexString, toQuantity } from "ethers";
 
 import {
   NOBODYS_ADDRESS,
@@ -31,26 +31,18 @@ import type { BlockId } from "../../rpc/blocks.js";
 import { callContract, tryCall } from "../../rpc/chain.js";
 import type { CallResult } from "../../rpc/chain.js";
 import { decodeRevertReason } from "../../rpc/revert-reason.js";
-import type { RevertReason } from "../../rpc/revert-reason.js";
 import type { RpcClient } from "../../rpc/rpc-client.js";
 import { getReceipt, CALL_TRACER, trace } from "../../rpc/transactions.js";
 import { openFork, planFor } from "../fork.js";
 import { FORK_REQUESTS } from "../memo.js";
 import { nativeTransfersOf, transfersIn } from "../tokens.js";
 import { accountIn } from "../watch-list.js";
-import { beforeRefunds, loanFor } from "./engine.js";
-import type { Attempt, Run, State, Unavailable, Watched } from "./engine.js";
-
-/** Hardhat's simulator crashes the process at a larger panic code. */
-const LARGEST_PANIC = 2n ** 64n - 1n;
+import { beforeRefunds, loanFor } from "../types.js";
+import type { Attempt, Engine, Run, State, Watched } from "../types.js";
 
 /** Simulates in process on a fork, which fetches state from the node on demand. */
-export async function simulateOnFork(
-  vault: VaultHost,
-  attempt: Attempt,
-  watched: Watched,
-): Promise<Run | Unavailable> {
-  const simulating = execute(vault, attempt, watched);
+export const simulateOnFork: Engine = async (vault, attempt, watched) => {
+  const simulating = forkAndSimulate(vault, attempt, watched);
   try {
     return await vault.rpc.withinDeadline(
       FORK_REQUESTS,
@@ -60,23 +52,11 @@ export async function simulateOnFork(
     // Its server and its folder are gone then, after a deadline, too.
     await simulating.catch(() => undefined);
   }
-}
+};
 
-async function execute(
-  vault: VaultHost,
-  attempt: Attempt,
-  watched: Watched,
-): Promise<Run | Unavailable> {
+const forkAndSimulate: Engine = async (vault, attempt, watched) => {
   const { route, next, hardfork } = attempt;
-  const onNode = await callPlainly(vault, attempt);
-  if (
-    onNode?.reverted?.kind === "panic" &&
-    BigInt(dataSlice(onNode.reverted.data, 4)) > LARGEST_PANIC
-  ) {
-    return {
-      unavailable: `Hardhat's simulator ends the process at ${onNode.reverted.text}`,
-    };
-  }
+  const onNode = await verdictOf(vault, attempt);
   const { connection, memo } = await openFork(vault, {
     block: next.base,
     hardfork,
@@ -88,14 +68,15 @@ async function execute(
       ...(hardfork === undefined && { transactionGasCap: next.gasLimit }),
     },
   });
-  try {
-    const forked = connection.vault;
+  const simulate = async (): ReturnType<Engine> => {
+    const { vault: forked } = connection;
     const onFork =
-      hardfork === undefined ? await callPlainly(forked, attempt) : undefined;
-    const difference = differenceOf(onNode, onFork);
-    if (difference !== undefined) {
-      await memo.requireSameBranch();
-      return { unavailable: `in block ${next.base.number} ${difference}` };
+      hardfork === undefined ? await verdictOf(forked, attempt) : onNode;
+    const areKnown = onNode !== undefined && onFork !== undefined;
+    if (areKnown && (onNode === ACCEPTED) !== (onFork === ACCEPTED)) {
+      // The chain has precompiles or rules of its own.
+      const unavailable = `in block ${next.base.number} the node ${onNode}, and Hardhat's simulator ${onFork}`;
+      return { unavailable };
     }
     // The price of the transaction may be below the base fee that the simulator expects.
     const baseFee = toQuantity(next.baseFeePerGas ?? 0n);
@@ -105,16 +86,20 @@ async function execute(
       .catch(fallbackTo(undefined, ({ code }) => code === "VAULT_RPC_ERROR"));
     const timed = { ...attempt, next: { ...next, isTimed: true } };
     const run = await simulateInProcess(forked, timed, watched);
-    await memo.requireSameBranch();
     return { ...run, engine: "fork" };
+  };
+  try {
+    const simulating = simulate();
+    // That the chain has replaced the block is the reason of a failure, too.
+    await simulating.catch(() => undefined);
+    await memo.requireSameBranch();
+    return await simulating;
   } finally {
     await connection.close();
   }
-}
+};
 
-interface PlainCall {
-  readonly reverted: RevertReason | undefined;
-}
+const ACCEPTED = "accepts the call";
 
 /**
  * Calls the settlement in the block before the attempt's.
@@ -123,37 +108,20 @@ interface PlainCall {
  * long: that proves nothing.
  * @throws VaultError VAULT_ARCHIVE_NODE_NEEDED
  */
-async function callPlainly(
+async function verdictOf(
   { rpc }: VaultHost,
   { route, next, gas }: Attempt,
-): Promise<PlainCall | undefined> {
+): Promise<string | undefined> {
   const call = settlementCall(route);
-  return await requestAtBlock(rpc, next.base.number, async (block) => ({
-    reverted: await tryCall(rpc, call, block, gas),
-  })).catch(
-    fallbackTo<PlainCall | undefined>(
+  return await requestAtBlock(rpc, next.base.number, async (block) => {
+    const reverted = await tryCall(rpc, call, block, gas);
+    return reverted === undefined ? ACCEPTED : `refuses it (${reverted.text})`;
+  }).catch(
+    fallbackTo<string | undefined>(
       undefined,
       ({ code }) => code !== "VAULT_ARCHIVE_NODE_NEEDED",
     ),
   );
-}
-
-/** @returns Undefined unless one of them reverts: the chain has precompiles or rules of its own. */
-function differenceOf(
-  onNode: PlainCall | undefined,
-  onFork: PlainCall | undefined,
-): string | undefined {
-  if (onNode === undefined || onFork === undefined) {
-    return undefined;
-  }
-  const [there, here] = [onNode, onFork].map(({ reverted }) =>
-    reverted === undefined
-      ? "accepts the call"
-      : `refuses it (${reverted.text})`,
-  );
-  return (onNode.reverted === undefined) === (onFork.reverted === undefined)
-    ? undefined
-    : `the node ${there}, and Hardhat's simulator ${here}`;
 }
 
 /** Mines the settlement on an in-process network itself, a fork or not, and undoes it. */
@@ -232,7 +200,7 @@ async function undone<Result>(
  */
 async function mine(
   vault: VaultHost,
-  { route, gas, isGasGiven, gasPrice = 0n, next }: Attempt,
+  { route, gas, isGasGiven, gasPrice, next }: Attempt,
   watched: Watched,
 ): Promise<Run> {
   const { rpc } = vault;
@@ -240,16 +208,7 @@ async function mine(
   const { timestamp, baseFeePerGas = 0n } = await getNextBlock(rpc);
   // Else the network's own clock counts: it moves on while this waits for its turn.
   const time = next.isTimed === true ? next.timestamp : timestamp;
-  const minedMeanwhile = (cause?: unknown): Error =>
-    vaultError("VAULT_MINED_MEANWHILE", { network: rpc.network }, cause);
-  await rpc
-    .request("evm_setNextBlockTimestamp", [toQuantity(time)])
-    .catch((error: unknown) => {
-      // The clock passed that time, or another block was mined.
-      throw hasErrorCode(error, "VAULT_RPC_ERROR")
-        ? minedMeanwhile(error)
-        : error;
-    });
+  await rpc.request("evm_setNextBlockTimestamp", [toQuantity(time)]);
   const before = await readAll(vault, watched, "pending");
   const account = accountIn(before.facts, sender);
   // The simulator takes no less.
@@ -291,7 +250,7 @@ async function mine(
   const { gasUsed, logs } = receipt;
   const block = await getBlock(rpc, receipt.blockNumber);
   if (block.timestamp !== time) {
-    throw minedMeanwhile();
+    throw vaultError("VAULT_MINED_MEANWHILE", { network: rpc.network });
   }
   // The outermost call has the reason of a failure.
   const { output, error } = traced;
@@ -317,7 +276,6 @@ async function mine(
     gasNeeded: beforeRefunds(gasUsed),
     transfers: [...nativeTransfersOf(traced), ...ofTokens],
     logs,
-    notes: [],
   };
 }
 

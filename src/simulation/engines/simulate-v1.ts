@@ -6,96 +6,48 @@ import {
   NOBODYS_ADDRESS,
   factsCall,
   lendCall,
-  parseFacts,
   lensCode,
+  parseFacts,
 } from "../../client/lens/lens.js";
 import type { ReadCall } from "../../client/lens/lens.js";
 import { fallbackTo } from "../../errors.js";
 import { INTRINSIC_GAS, settlementCall } from "../../guard/call.js";
 import { usesAllGas } from "../../guard/refusal.js";
-import type { VaultHost } from "../../host.js";
 import { asRecord } from "../../json.js";
-import { formatGasPrice } from "../../protocol/round.js";
 import { requireSameBranch, toBlockId } from "../../rpc/blocks.js";
 import type { Block, BlockInfo } from "../../rpc/blocks.js";
 import type { CallResult } from "../../rpc/chain.js";
 import { isRefusal } from "../../rpc/errors.js";
 import { ResponseParser } from "../../rpc/response-parser.js";
 import { fewRetries } from "../../rpc/rpc-client.js";
+import type { RpcClient } from "../../rpc/rpc-client.js";
 import { decodeRevertReason, invalidOpcode } from "../../rpc/revert-reason.js";
-import type { Answered, RpcClient } from "../../rpc/rpc-client.js";
 import { gainOf, transfersIn } from "../tokens.js";
+import { beforeRefunds, isOutOfGas, loanFor } from "../types.js";
+import type { Attempt, Engine, State, Watched } from "../types.js";
 import { accountIn } from "../watch-list.js";
-import { beforeRefunds, isOutOfGas, loanFor } from "./engine.js";
-import type { Attempt, Run, Unavailable, Watched } from "./engine.js";
 
 const METHOD = "eth_simulateV1";
 
 /** A node may give a read less: Geth shares 50,000,000 gas among all calls of a request. */
 const READ_GAS = 10_000_000n;
-const READ_GAS_HEX = toQuantity(READ_GAS);
 
 /**
  * Simulates with `eth_simulateV1`: the reads, a loan to a sender who needs one, the
  * settlement, and the reads again are calls of one block. Callers and price are exact; gas
  * and logs, too.
  */
-export async function simulateOnNode(
-  vault: VaultHost,
-  attempt: Attempt,
-  watched: Watched,
-): Promise<Run | Unavailable> {
+export const simulateOnNode: Engine = async (vault, attempt, watched) => {
   const { rpc, networkName } = vault;
-  const { route, gas, gasPrice = 0n, next } = attempt;
-  const block = blockOf(attempt, watched, vault.readContext({}).from);
-  const answer = await request(rpc, next.base, block);
+  const { route, gas, gasPrice, next } = attempt;
+  const { accounts, reads } = watched;
+  const { number, timestamp } = next;
+  const payload = blockOf(attempt, watched, vault.readContext({}).from);
+  const answer = await request(rpc, next.base, payload);
   if ("unavailable" in answer) {
     return answer;
   }
-  const blocks = parseSimulated(answer.result, networkName);
-  const executed = checkAnswer(blocks, attempt, watched);
-  if (executed.unavailable !== undefined) {
-    return executed;
-  }
-  const { before, after, lend, settle, transfers } = executed;
-  const { succeeded, gasUsed } = settle;
-  const { maxUsedGas = beforeRefunds(gasUsed) } = settle;
-  const sender = accountIn(before.facts, route.from);
-  const lent = lend.succeeded ? loanFor(sender, gas * gasPrice) : 0n;
-  // Some nodes charge nothing in a simulation.
-  const gain = succeeded ? gainOf(route.from, transfers) : 0n;
-  const left = accountIn(after.facts, route.from).balance;
-  const isFree = left === sender.balance + lent + gain;
-  const { baseFee } = before.facts.block;
-  const { number, timestamp, baseFeePerGas = 0n } = next;
-  return {
-    engine: "simulateV1",
-    before,
-    after,
-    lent,
-    feePaid: isFree ? 0n : gasUsed * gasPrice,
-    gasPrice,
-    block: { number, timestamp },
-    failed: succeeded ? undefined : { ...settle, gasGiven: gas },
-    gasUsed,
-    gasNeeded: maxUsedGas,
-    transfers,
-    logs: settle.logs,
-    notes:
-      baseFee === baseFeePerGas
-        ? []
-        : [
-            `The node simulates with a base fee of ${formatGasPrice(baseFee)} instead of ${formatGasPrice(baseFeePerGas)}: a contract that reads block.basefee can do something else when it is mined.`,
-          ],
-  };
-}
-
-/** Compares what the node executed with what it was asked for, and reads it. */
-function checkAnswer(
-  [block, ...more]: readonly SimulatedBlock[],
-  { gas, next }: Attempt,
-  { accounts, reads }: Watched,
-) {
+  const [block, ...more] = parseSimulated(answer.result, networkName);
   /** The accounts are read before the other reads. */
   const readings = reads.length + 1;
   const { calls = [] } = block ?? {};
@@ -114,47 +66,57 @@ function checkAnswer(
     return { unavailable: `${METHOD} answers something else than it should` };
   }
   // Geth shares 50,000,000 gas among all calls of a request.
-  const isStarved = (call: SimulatedCall): boolean => {
-    const gasGiven = call === settle ? gas : READ_GAS;
-    return (
-      !call.succeeded &&
-      isOutOfGas({ ...call, gasGiven }) &&
-      !(call === settle && usesAllGas({ ...call, gasGiven }))
-    );
-  };
-  const starved = calls.filter((call) => call !== lend).find(isStarved);
+  const starved = calls.find((call) => {
+    const failed = { ...call, gasGiven: call === settle ? gas : READ_GAS };
+    const isOut = call !== lend && !call.succeeded && isOutOfGas(failed);
+    return isOut && !(call === settle && usesAllGas(failed));
+  });
   if (starved !== undefined) {
     const what = starved === settle ? "settleAll" : "a reading";
     return {
       unavailable: `the node gives ${METHOD} ${starved.gasUsed} gas for ${what}, which uses it up`,
     };
   }
-  const [before, after] = [
-    calls.slice(0, readings),
-    calls.slice(readings + 2),
-  ].map((side) => {
-    const [first, ...answers] = side.map(toResult);
-    const facts = parseFacts(first, accounts);
-    return facts === undefined ? undefined : { facts, answers };
-  });
+  const before = stateIn(calls.slice(0, readings), accounts);
+  const after = stateIn(calls.slice(readings + 2), accounts);
   if (before === undefined || after === undefined) {
     return { unavailable: `${METHOD} does not apply state overrides` };
   }
   // The contracts may see another block than the answer states.
   const other = [block, before.facts.block].find(
-    ({ number, timestamp }) =>
-      number !== next.number || timestamp !== next.timestamp,
+    (one) => one.number !== number || one.timestamp !== timestamp,
   );
-  return other === undefined
-    ? { before, after, lend, settle, transfers }
-    : {
-        unavailable: `asked for block ${next.number} at ${next.timestamp}, ${METHOD} executes in block ${other.number} at ${other.timestamp}`,
-      };
-}
+  if (other !== undefined) {
+    return {
+      unavailable: `asked for block ${number} at ${timestamp}, ${METHOD} executes in block ${other.number} at ${other.timestamp}`,
+    };
+  }
+  const { succeeded, gasUsed, logs } = settle;
+  const sender = accountIn(before.facts, route.from);
+  const lent = lend.succeeded ? loanFor(sender, gas * gasPrice) : 0n;
+  // Some nodes charge nothing in a simulation.
+  const gain = succeeded ? gainOf(route.from, transfers) : 0n;
+  const left = accountIn(after.facts, route.from).balance;
+  const isFree = left === sender.balance + lent + gain;
+  return {
+    engine: "simulateV1",
+    before,
+    after,
+    lent,
+    feePaid: isFree ? 0n : gasUsed * gasPrice,
+    gasPrice,
+    block: { number, timestamp },
+    failed: succeeded ? undefined : { ...settle, gasGiven: gas },
+    gasUsed,
+    gasNeeded: settle.maxUsedGas ?? beforeRefunds(gasUsed),
+    transfers,
+    logs,
+  };
+};
 
 /** The block to simulate. */
 function blockOf(
-  { route, gas, gasPrice = 0n, next }: Attempt,
+  { route, gas, gasPrice, next }: Attempt,
   { accounts, reads }: Watched,
   reader: string,
 ): object {
@@ -164,7 +126,7 @@ function blockOf(
     from: reader,
     to,
     input,
-    gas: READ_GAS_HEX,
+    gas: toQuantity(READ_GAS),
   });
   const before = [factsCall(NOBODYS_ADDRESS, accounts), ...reads].map(toCall);
   const { data: input, ...call } = settlementCall(route);
@@ -190,6 +152,8 @@ function blockOf(
   };
 }
 
+type Answer = { readonly result: unknown } | { readonly unavailable: string };
+
 /**
  * Makes the request on the branch of a block: by its hash, or by its number, and compares
  * the hash afterwards.
@@ -200,9 +164,9 @@ async function request(
   rpc: RpcClient,
   base: Block,
   block: object,
-): Promise<Answered | Unavailable> {
+): Promise<Answer> {
   const payload = { blockStateCalls: [block], traceTransfers: true };
-  const send = async (at: unknown): Promise<Answered | Unavailable> => {
+  const send = async (at: unknown): Promise<Answer> => {
     try {
       const answer = await rpc
         .withRetries(fewRetries)
@@ -235,10 +199,6 @@ async function request(
   return answer;
 }
 
-interface SimulatedBlock extends BlockInfo {
-  readonly calls: readonly SimulatedCall[];
-}
-
 interface SimulatedCall {
   readonly succeeded: boolean;
   /** Return or revert data, 0x hex. */
@@ -251,17 +211,28 @@ interface SimulatedCall {
   readonly message: string | undefined;
 }
 
-function toResult({ succeeded, data, message }: SimulatedCall): CallResult {
-  return succeeded
-    ? { data: Buffer.from(data.slice(2), "hex") }
-    : { reverted: invalidOpcode(message ?? "") ?? decodeRevertReason(data) };
+/** @returns Undefined if the first call is not answered by the lens. */
+function stateIn(
+  calls: readonly SimulatedCall[],
+  accounts: readonly string[],
+): State | undefined {
+  const [first, ...answers] = calls.map(
+    ({ succeeded, data, message }): CallResult =>
+      succeeded
+        ? { data: Buffer.from(data.slice(2), "hex") }
+        : {
+            reverted: invalidOpcode(message ?? "") ?? decodeRevertReason(data),
+          },
+  );
+  const facts = parseFacts(first, accounts);
+  return facts === undefined ? undefined : { facts, answers };
 }
 
 /** @returns An empty list if the answer has another form. */
 export function parseSimulated(
   answer: unknown,
   network: string,
-): readonly SimulatedBlock[] {
+): ReadonlyArray<BlockInfo & { readonly calls: readonly SimulatedCall[] }> {
   const read = new ResponseParser(network, METHOD);
   try {
     return read.list(answer).map((block) => {

@@ -5,7 +5,7 @@ import path from "node:path";
 import { expect } from "chai";
 import { toQuantity } from "ethers";
 
-import { deployMocks, encodeRevertData } from "../../../src/mocks/index.js";
+import { deployMocks } from "../../../src/mocks/index.js";
 import type { HardhatVault } from "../../../src/types.js";
 import { expectVaultError } from "../../helpers/assertions.js";
 import { balanceForAccounts, burnsGas } from "../../helpers/bytecode.js";
@@ -62,11 +62,6 @@ describe("simulateSettleAll with the engine fork", () => {
   ): Promise<void> => {
     await chain.provider.send(`anvil_set${what}`, [address, value]);
   };
-  const revertsWith = async (
-    reason: Parameters<typeof encodeRevertData>[0],
-  ): Promise<void> => {
-    await chain.mocks.fail("settleAll", { data: encodeRevertData(reason) });
-  };
   /** Answers calls of the settlement, which the simulator then executes itself. */
   const answerSettlement = (answer: RpcReply): void => {
     server.handler = ({ request }) =>
@@ -83,22 +78,6 @@ describe("simulateSettleAll with the engine fork", () => {
       );
     }
     expect(server.requests.length).to.be.greaterThan(20);
-  });
-
-  it("fork predicts a revert for the largest panic code of 64 bits", async () => {
-    await revertsWith({ panic: 2n ** 64n - 1n });
-    const vault = await open();
-    const { status } = await vault.simulateSettleAll({ engine: "fork" });
-    expect(status).to.equal("reverted");
-  });
-
-  it("fork refuses a panic code of more than 64 bits, at which the simulator ends the process: VAULT_ENGINE_UNAVAILABLE", async () => {
-    await revertsWith({ panic: 2n ** 256n - 1n });
-    const { message } = await expectVaultError(
-      (await open()).simulateSettleAll({ engine: "fork" }),
-      "VAULT_ENGINE_UNAVAILABLE",
-    );
-    expect(message).to.match(/unknown panic code 0xf{64}/u);
   });
 
   it("fork simulates on hardhat node, in the node's next block", async () => {
@@ -195,7 +174,7 @@ describe("simulateSettleAll with the engine fork", () => {
   ] as const) {
     it(`fork is no engine if it ${title}, unless its rules are chosen: VAULT_ENGINE_UNAVAILABLE`, async () => {
       if (isRefusedHere) {
-        await revertsWith("no");
+        await chain.mocks.fail("settleAll", "no");
       }
       answerSettlement(answer);
       const vault = await open();

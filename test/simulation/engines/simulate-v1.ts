@@ -201,16 +201,6 @@ describe("wrong answers of eth_simulateV1", () => {
       expect(simulation.engine).to.equal("simulateV1");
     });
   }
-
-  it("simulateV1 notes that the node simulates with another base fee", async () => {
-    const node = new ScriptedNode();
-    node.on("eth_getBlockByNumber", async (_, answer) => ({
-      ...fieldsOf(await answer()),
-      baseFeePerGas: "0x9",
-    }));
-    const { notes } = await simulateOn(node);
-    expect(notes.join()).to.contain("a base fee of 7 wei instead of 9 wei");
-  });
 });
 
 describe("eth_simulateV1 as geth answers it", () => {

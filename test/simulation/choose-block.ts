@@ -1,11 +1,11 @@
 import { expect } from "chai";
 
-import { checkTime, chooseNextBlock } from "../../src/simulation/next-block.js";
+import { chooseBlock } from "../../src/simulation/simulate.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { OPEN_ROUND, nextRound } from "../helpers/scripted-contracts.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
 
-describe("chooseNextBlock()", () => {
+describe("chooseBlock()", () => {
   /** The time of the newest block, which is block 5, and has another round than block 4. */
   const HEAD = 1_700_000_005;
   const END = OPEN_ROUND.endTime;
@@ -16,7 +16,7 @@ describe("chooseNextBlock()", () => {
   ) => {
     const node = new ScriptedNode();
     node.rounds[5] = { ...nextRound(OPEN_ROUND), endTime };
-    return await chooseNextBlock(node.host(), block, time);
+    return await chooseBlock(node.host(), block, time);
   };
 
   for (const [title, block, time, number, timestamp, end] of [
@@ -47,11 +47,4 @@ describe("chooseNextBlock()", () => {
       await expectVaultError(choose(undefined, time, endTime), code);
     });
   }
-
-  it("takes the end of a round for a time before it asks for the round", () => {
-    checkTime("end");
-    expect(() => {
-      checkTime("soon");
-    }).to.throw("atTime");
-  });
 });
