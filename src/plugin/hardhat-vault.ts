@@ -189,7 +189,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
    * VAULT_INVALID_ARGUMENT, VAULT_INVALID_ADDRESS, VAULT_INVALID_BLOCK,
    * VAULT_INVALID_ENUM, VAULT_INVALID_INTEGER, VAULT_INVALID_TIME,
    * VAULT_TIME_IN_PAST, VAULT_BLOCK_NOT_FOUND, VAULT_ARCHIVE_NODE_NEEDED,
-   * VAULT_ENGINE_UNAVAILABLE, VAULT_FORK_REORGED,
+   * VAULT_ENGINE_UNAVAILABLE, VAULT_REORGED,
    * VAULT_MINED_MEANWHILE, with a guard VAULT_RETURN_DATA_MALFORMED, and errors of a
    * request
    *
@@ -215,8 +215,8 @@ export class HardhatVault extends VaultClient implements VaultHost {
    * and `vault.instance()` have the addresses of this network. Close it when done.
    * @throws VaultError VAULT_BLOCK_NOT_FOUND,
    * VAULT_INVALID_BLOCK, VAULT_INVALID_ENUM, VAULT_INVALID_ADDRESS,
-   * VAULT_INVALID_ARGUMENT, VAULT_ENGINE_UNAVAILABLE, VAULT_FORK_REORGED and
-   * errors of a request
+   * VAULT_INVALID_ARGUMENT, VAULT_ENGINE_UNAVAILABLE, VAULT_REORGED and errors of a
+   * request
    *
    * @example
    * ```ts
