@@ -95,12 +95,11 @@ export async function withTerminal<T>(
             )
         : undefined,
       progress: (doing, far) => {
-        const count = [far?.done, far?.total].map((one) =>
-          groupDigits(`${one}`),
-        );
-        showProgress(
-          doing + (far === undefined ? "…" : `: ${count.join(" of ")}`),
-        );
+        const text =
+          far === undefined
+            ? "…"
+            : `: ${groupDigits(`${far.done}`)} of ${groupDigits(`${far.total}`)}`;
+        showProgress(doing + text);
       },
     });
   } finally {
