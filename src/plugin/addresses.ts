@@ -216,8 +216,9 @@ export class DeploymentAddresses {
   async #load(): Promise<MockDeployment | string> {
     const { rpc, projectRoot } = this;
     const none = `No mocks are recorded for this chain. On a local node, also after its restart, ${this.#command} deploys them.`;
-    // Without a file, no request is needed.
-    if ((await listProjectFiles(projectRoot)).length === 0) {
+    // Without a file, no request is needed: a settlement's journal is none.
+    const names = await listProjectFiles(projectRoot);
+    if (names.every((name) => name.startsWith("settlement-"))) {
       return none;
     }
     const chainId = await getChainId(rpc);
