@@ -67,10 +67,29 @@ export function isZero(bytes: Buffer, start: number, end: number): boolean {
 
 const ADDRESS_SIZE = 20;
 
+/** By their last four bytes: a text as the key takes longer. */
+const spelled = new Map<
+  number,
+  { readonly high: bigint; readonly middle: bigint; readonly address: Address }
+>();
+const MOST_SPELLED = 10_000;
+
 /** The address whose bytes begin at `start`. */
 export function addressAt(bytes: Buffer, start: number): Address {
-  const hex = bytes.toString("hex", start, start + ADDRESS_SIZE);
-  return checksumAddress(`0x${hex}`);
+  const high = bytes.readBigUInt64BE(start);
+  const middle = bytes.readBigUInt64BE(start + 8);
+  const low = bytes.readUInt32BE(start + 16);
+  const known = spelled.get(low);
+  if (known?.high === high && known.middle === middle) {
+    return known.address;
+  }
+  const address = checksumAddress(
+    `0x${bytes.toString("hex", start, start + ADDRESS_SIZE)}`,
+  );
+  if (spelled.size < MOST_SPELLED) {
+    spelled.set(low, { high, middle, address });
+  }
+  return address;
 }
 
 /** The call of an operation, ready for `eth_call` or a transaction. */

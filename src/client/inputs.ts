@@ -71,7 +71,7 @@ export function parseAccount(value: unknown, where: string): Address {
   return parseAddress(address ?? value, where);
 }
 
-/** Addresses repeat, and the hash of one takes longer than to decode an order. */
+/** Addresses repeat, and the hash of one takes as long as a reading. */
 const checksummed = new Map<string, Address>();
 const MOST_CHECKSUMMED = 10_000;
 
