@@ -224,6 +224,33 @@ describe("the fee in a simulation", () => {
     });
   }
 
+  for (const [title, status, before, after] of [
+    ["settles and is paid 5 wei", "0x1", BALANCE, BALANCE + 5n],
+    ["reverts, whose payment is undone", "0x0", BALANCE, BALANCE],
+  ] as const) {
+    it(`the fee is subtracted once of a node that charges nothing if the settlement ${title}`, async () => {
+      const node = new ScriptedNode();
+      const paid = {
+        address: `0x${"ee".repeat(20)}`,
+        topics: [TRANSFER, `0x${word(VAULT)}`, `0x${word(SETTLER)}`],
+        data: `0x${word(5n)}`,
+      };
+      changeFacts(node, { before: { [FACTS.senderBalance]: before } });
+      changeCalls(node, (place, { returnData }) =>
+        place === 0
+          ? { status, logs: [paid] }
+          : place === 1
+            ? {
+                returnData: `${String(returnData).slice(0, 2 + 64 * FACTS.senderBalance)}${word(after)}${String(returnData).slice(66 + 64 * FACTS.senderBalance)}`,
+              }
+            : {},
+      );
+      const { balances, notes } = await simulateOn(node);
+      expect(balances[0]?.after).to.equal(after - FEE);
+      expect(notes.join()).not.to.contain(`${SETTLER} ends with`);
+    });
+  }
+
   for (const [used, needed, limit] of [
     ["0x1000000", "0x1000000", undefined],
     ["0xf42400", "0x1000001", "limit of 16777217 may"],
