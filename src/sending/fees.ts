@@ -50,17 +50,20 @@ const isRefused = ({ code }: VaultError): boolean => code === "VAULT_RPC_ERROR";
 export async function resolveFees(
   rpc: RpcClient,
   { gasPrice }: Pick<NetworkConfig, "gasPrice">,
-  { baseFeePerGas }: Pick<Block, "baseFeePerGas">,
+  next: Pick<Block, "baseFeePerGas"> | Promise<Pick<Block, "baseFeePerGas">>,
 ): Promise<GasPrice> {
   if (gasPrice !== "auto") {
     return priceOf({ gasPrice });
   }
+  const [{ baseFeePerGas }, maxPriorityFeePerGas] = await Promise.all([
+    next,
+    rpc
+      .requestQuantity("eth_maxPriorityFeePerGas")
+      .catch(fallbackTo(USUAL_TIP, isRefused)),
+  ]);
   if (baseFeePerGas === undefined) {
     return priceOf({ gasPrice: await rpc.requestQuantity("eth_gasPrice") });
   }
-  const maxPriorityFeePerGas = await rpc
-    .requestQuantity("eth_maxPriorityFeePerGas")
-    .catch(fallbackTo(USUAL_TIP, isRefused));
   const maxFeePerGas = 2n * baseFeePerGas + maxPriorityFeePerGas;
   return priceOf({ maxFeePerGas, maxPriorityFeePerGas }, baseFeePerGas);
 }

@@ -181,12 +181,13 @@ export async function simulateSettleAll(
   const named = from === undefined ? undefined : parseAccount(from, "from");
   // Its `from` settles; the sender of reads is another one.
   const client = vault.withOptions({ timeout, signal, onRetry });
-  const next = await chooseBlock(client, blockNumber, atTime);
-  const [sender, price] = await Promise.all([
+  const next = chooseBlock(client, blockNumber, atTime);
+  const [sender, chosen, price] = await Promise.all([
     named ?? findSender?.() ?? client.defaultSender(),
+    next,
     resolveFees(client.rpc, client.connection.networkConfig, next),
   ]);
-  return await simulate(client, { ...asked, sender, price }, next);
+  return await simulate(client, { ...asked, sender, price }, chosen);
 }
 
 const END = "end";
