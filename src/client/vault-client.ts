@@ -283,8 +283,9 @@ export class VaultClient extends ReadMethods {
    *
    * Each comes as soon as it is found. Needs an archive node, and about
    * 2 × log2(blocks between) requests a round. Start times must never go back; if one does,
-   * a round has `outOfOrder`. A round that came and went within one block is not found, and
-   * one that the settling block replaced is not seen settled.
+   * a round has `outOfOrder`. A round that came and went within one block is not found, nor
+   * may be one between two blocks without a round; one that the settling block replaced is not
+   * seen settled.
    *
    * @throws VaultError when iterated: VAULT_ARCHIVE_NODE_NEEDED, VAULT_REORGED if the
    * chain replaced the last block meanwhile, an invalid option, or a node that does not
