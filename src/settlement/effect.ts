@@ -24,7 +24,7 @@ import {
   requireSameBranch,
 } from "../rpc/blocks.js";
 import type { BlockId, BlockInfo } from "../rpc/blocks.js";
-import { callContract, tryCall } from "../rpc/chain.js";
+import { callContract, getBalance, tryCall } from "../rpc/chain.js";
 import { isUnanswered } from "../rpc/errors.js";
 import type { Receipt } from "../rpc/transactions.js";
 import type { JournalEntry } from "../sending/journal.js";
@@ -159,14 +159,14 @@ async function describeMined(
   const effect = isReverted
     ? await whyReverted(vault, round, route, mined, after)
     : effectOn(round, route, number, around);
-  const left = isReverted ? undefined : await tokensLeft(vault, route, receipt);
+  const stays = isReverted ? undefined : await whatStays(vault, route, receipt);
   return {
     ...receipt,
     isFinal: true,
     ...effect,
-    ...(left !== undefined && {
-      code: left.code,
-      reason: [effect.reason ?? [], left.reason].flat().join(" "),
+    ...(stays !== undefined && {
+      code: stays.code,
+      reason: [effect.reason ?? [], stays.reason].flat().join(" "),
     }),
     after,
     block,
@@ -347,39 +347,51 @@ export function stillOpen(text: string): string {
 }
 
 /**
- * Tells which tokens stay in the guard: those whose events name it. An event alone moves
- * nothing, so the balances are compared.
+ * Tells what stays in the guard: tokens whose events name it, and native currency that the code
+ * of the account sent back. An event alone moves nothing, so the balances are compared.
  */
-async function tokensLeft(
+async function whatStays(
   vault: VaultHost,
-  { guard }: SettlementRoute,
+  { from, guard }: SettlementRoute,
   { logs, blockNumber: number, blockHash: hash }: Receipt,
 ): Promise<Required<Pick<EndValues, "code" | "reason">> | undefined> {
   if (guard === undefined) {
     return undefined;
   }
-  const { address: from, tokens } = guard;
-  const heldAt = async (token: string, block: BlockId) => {
-    const { target: to, data } = balanceCall(token, from);
-    return balanceIn(await callContract(vault.rpc, { from, to, data }, block));
-  };
-  const rises = async (token: string): Promise<boolean> => {
-    const before = await heldAt(token, number - 1);
-    const after = await heldAt(token, { number, hash });
+  const { rpc } = vault;
+  const { address, tokens } = guard;
+  const riseOf = async (
+    read: (block: BlockId) => Promise<unknown>,
+  ): Promise<bigint> => {
+    const before = await read(number - 1);
+    const after = await read({ number, hash });
     const areKnown = typeof before === "bigint" && typeof after === "bigint";
-    return areKnown && after > before;
+    return areKnown ? after - before : 0n;
   };
   const kept: Address[] = [];
-  for (const token of contractsNaming(from, logs)) {
-    // Without the state, the event is all that is known.
-    const isRisen = await rises(token).catch(fallbackTo(true));
-    if (isRisen && token !== from && !tokens.includes(token)) {
+  for (const token of contractsNaming(address, logs)) {
+    const { target: to, data } = balanceCall(token, address);
+    const call = { from: address, to, data };
+    const rise = await riseOf(async (block) =>
+      balanceIn(await callContract(rpc, call, block)),
+    )
+      // Without the state, the event is all that is known.
+      .catch(fallbackTo(1n));
+    if (rise > 0n && token !== address && !tokens.includes(token)) {
       kept.push(token);
     }
   }
+  const native = await riseOf(
+    async (block) => await getBalance(rpc, address, block),
+  ).catch(fallbackTo(0n));
   const { code, fix } = keepsTokens(vault, guard, kept);
-  const reason = `By the events of the transaction, tokens stay in the guard ${from}, from which nobody can take them: ${kept.join(", ")}. For the next settlement: ${withoutSent(fix)}`;
-  return kept.length === 0 ? undefined : { code, reason };
+  const reasons = [
+    kept.length > 0 &&
+      `By the events of the transaction, tokens stay in the guard ${address}, from which nobody can take them: ${kept.join(", ")}. For the next settlement: ${withoutSent(fix)}`,
+    native > 0n &&
+      `The guard ${address} has ${native} wei more than before: the code of ${from} sends native currency back. The next settlement through it by an account without code takes it.`,
+  ].filter((reason) => reason !== false);
+  return reasons.length === 0 ? undefined : { code, reason: reasons.join(" ") };
 }
 
 /**

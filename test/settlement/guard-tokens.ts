@@ -156,6 +156,27 @@ describe("the tokens that a vault pays through a guard", () => {
     });
   });
 
+  it("settleAll tells of native currency that the code of the settler sends back to the guard", async () => {
+    const { provider } = keeper.chain;
+    const deployer = await provider.getSigner(4);
+    const { contracts } = await deploySettlingVault(deployer, "NativeVault");
+    const funds = `0x${(4n * 10n ** 18n).toString(16)}`;
+    await provider.send("anvil_setBalance", [contracts.vault, funds]);
+    // Sends what it gets to whom it gets it from.
+    const code = "0x5f5f5f5f34335af100";
+    const sender = `0x${"ab".repeat(20)}`;
+    await provider.send("anvil_setCode", [sender, code]);
+    const delegation = `0xef0100${sender.slice(2)}`;
+    await provider.send("anvil_setCode", [keeper.settler, delegation]);
+    const vault = await keeper.connect({ vault: { contracts, guard } });
+    const settlement = await vault.settleAll({ pollingInterval: 20 });
+    expect(await provider.getBalance(guard)).to.equal(1_000n);
+    expect(settlement, String(settlement.reason)).to.include({
+      ...{ status: "settled", code: "VAULT_GUARD_KEEPS_TOKENS" },
+    });
+    expect(settlement.reason).to.match(/has 1000 wei more than before/u);
+  });
+
   it("the refusal has the line to write, which settleAll then accepts", async () => {
     const { token, setReward, settle } = await open();
     await setReward(token);
