@@ -184,7 +184,18 @@ const scenarios = [
 ] as const;
 
 const ofMocks = { at, timeout: timeoutOfTransaction };
-const failingCalls = { ...ofMocks, pool };
+const failingCalls = {
+  ...ofMocks,
+  pool,
+  orderId: option(
+    "integer",
+    "Order of getOrderInfo that fails (default: every order)",
+  ),
+  from: option(
+    "address",
+    "Caller that fails, an account or a contract (default: every caller)",
+  ),
+};
 
 /** By name, as typed after `vault`. */
 export const tasks = {

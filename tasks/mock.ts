@@ -13,7 +13,6 @@ import {
 import type { FailureCondition } from "../src/mocks/types.js";
 import type { MockVaultHandle } from "../src/plugin/hardhat-vault.js";
 import { contractRoleNames, contractRoles } from "../src/protocol/index.js";
-import type { OperationName } from "../src/protocol/index.js";
 import { escapeUntrusted } from "../src/escape.js";
 import { tasks } from "./definitions.js";
 import type { CommonValues, TaskValues } from "./definitions.js";
@@ -113,36 +112,53 @@ export const nextRound = scriptingAction(
 
 export const fail = scriptingAction(
   tasks["mock fail"],
-  async (mocks, { operation, reason, pool }) => {
+  async (mocks, { reason, ...args }) => {
+    const { condition, json, text } = describeCalls(args);
     const data = reason.toLowerCase();
     const isData = /^0x(?:[0-9a-f]{2})*$/u.test(data);
-    await mocks.fail(operation, isData ? { data } : reason, argsOf(pool));
+    await mocks.fail(args.operation, isData ? { data } : reason, condition);
     return {
-      json: { operation, pool: pool ?? null, reason },
-      text: `${describeCalls(operation, pool)} reverts from now on: ${escapeUntrusted(reason)}`,
+      json: { ...json, reason },
+      text: `${text} reverts from now on: ${escapeUntrusted(reason)}`,
     };
   },
 );
 
 export const succeed = scriptingAction(
   tasks["mock succeed"],
-  async (mocks, { operation, pool }) => {
-    await mocks.succeed(operation, argsOf(pool));
-    return {
-      json: { operation, pool: pool ?? null },
-      text: `${describeCalls(operation, pool)} succeeds again.`,
-    };
+  async (mocks, args) => {
+    const { condition, json, text } = describeCalls(args);
+    await mocks.succeed(args.operation, condition);
+    return { json, text: `${text} succeeds again.` };
   },
 );
 
-type Pool = TaskValues<"mock fail">["pool"];
-
-function argsOf(pool: Pool): FailureCondition {
-  return pool === undefined ? {} : { args: [pool] };
-}
-
-function describeCalls(operation: OperationName, pool: Pool): string {
-  return pool === undefined ? operation : `${operation} of the ${pool} pool`;
+/** The calls that `mock fail` and `mock succeed` mean. */
+function describeCalls({
+  operation,
+  pool,
+  orderId,
+  from,
+}: TaskValues<"mock succeed">) {
+  const args = [pool, orderId].filter((each) => each !== undefined);
+  const condition = {
+    ...(from !== undefined && { from }),
+    ...(args.length > 0 && { args }),
+  };
+  const ofPool = pool === undefined ? "" : ` of the ${pool} pool`;
+  const ofOrder = orderId === undefined ? "" : ` of order ${orderId}`;
+  const caller = from === undefined ? "" : ` from ${from}`;
+  return {
+    // the mocks check the arguments
+    condition: condition as FailureCondition,
+    json: {
+      operation,
+      pool: pool ?? null,
+      orderID: orderId ?? null,
+      from: from ?? null,
+    },
+    text: `${operation}${ofPool}${ofOrder}${caller}`,
+  };
 }
 
 /**

@@ -275,6 +275,12 @@ const mockTarget = {
     .enum(["public", "private"])
     .nullable()
     .describe("Null: both, or without --pool"),
+  orderID: integer
+    .nullable()
+    .describe("Null: every order, or without --order-id"),
+  from: address
+    .nullable()
+    .describe("Caller that fails. Null: every caller, or without --from"),
 };
 
 /** By the words that are typed. A failure prints `error` in place of any of them. */

@@ -40,6 +40,10 @@ export async function requireReplaceable(file: string): Promise<void> {
   await requireRegularFile(file).catch((error: unknown) => {
     throw cannotWrite(file, error);
   });
+  if (/^\/(?:dev\/(?:fd|std)|proc\/)/u.test(path.resolve(file))) {
+    // An open file of this process, which must not be replaced.
+    throw cannotWrite(file, "it is not a regular file");
+  }
 }
 
 function cannotWrite(file: string, cause: unknown): VaultError {

@@ -58,26 +58,47 @@ describe("vault mock", () => {
     });
   });
 
-  it("mock fail and mock succeed name the block and the pool, and succeed ends the failure", async () => {
-    const read = async (): Promise<unknown> =>
-      await tasks.mocks.vault.getLPAmountInfo("private");
-    const typed = "getLPAmountInfo --pool private";
-    const target = { operation: "getLPAmountInfo", pool: "private" };
-    const failed = await tasks.documentOf(
-      "mock fail getLPAmountInfo closed --pool private",
-    );
-    expect(failed["mock"]).to.deep.equal({ ...target, reason: "closed" });
-    const { number } = await tasks.mocks.vault.block();
-    expect(failed).to.have.nested.property("block.number", number);
-    await expectVaultError(read(), "VAULT_CALL_REVERTED");
-    await tasks.mocks.vault.getLPAmountInfo("public");
-    const { mock } = await tasks.documentOf(`mock succeed ${typed}`);
-    expect(mock).to.deep.equal(target);
-    await read();
-    expect(await tasks.linesOf(`mock succeed ${typed}`)).to.include(
-      "getLPAmountInfo of the private pool succeeds again.",
-    );
-  });
+  for (const [operation, options, target, text] of [
+    [
+      "getOrderInfo",
+      `--order-id 0x0 --from ${NOBODY}`,
+      { orderID: "0", from: NOBODY, pool: null },
+      `of order 0 from ${NOBODY}`,
+    ],
+    [
+      "getLPAmountInfo",
+      "--pool private",
+      { orderID: null, from: null, pool: "private" },
+      "of the private pool",
+    ],
+  ] as const) {
+    it(`mock fail and mock succeed ${operation} with ${options} name the block and these conditions, and succeed ends the failure`, async () => {
+      const { vault } = tasks.mocks;
+      const read = async (from?: string): Promise<unknown> =>
+        await (operation === "getOrderInfo"
+          ? vault.getOrderInfo(0n, { from })
+          : vault.getLPAmountInfo("private", { from }));
+      const failed = await tasks.documentOf(
+        `mock fail ${operation} closed ${options}`,
+      );
+      expect(failed["mock"]).to.deep.equal({
+        ...{ operation, ...target, reason: "closed" },
+      });
+      const { number } = await vault.block();
+      expect(failed).to.have.nested.property("block.number", number);
+      await expectVaultError(read(NOBODY), "VAULT_CALL_REVERTED");
+      await (operation === "getOrderInfo"
+        ? read()
+        : vault.getLPAmountInfo("public"));
+      const typed = `mock succeed ${operation} ${options}`;
+      const { mock } = await tasks.documentOf(typed);
+      expect(mock).to.deep.equal({ operation, ...target });
+      await read(NOBODY);
+      expect(await tasks.linesOf(typed)).to.include(
+        `${operation} ${text} succeeds again.`,
+      );
+    });
+  }
 
   for (const [reason, shown] of [
     ["'closed\u001b[2J for today'", "reverted: closed\\u{1b}[2J for today ("],

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, symlink } from "node:fs/promises";
+import { mkdtemp, open, readFile, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
@@ -148,13 +148,19 @@ describe("the output of a listing", () => {
     }
 
     itOnPosix(
-      "writeToFile refuses a pipe, a link to one and a device, before it reads",
+      "writeToFile refuses a pipe, a link to one, a device and an open file, before it reads",
       async () => {
         await runCommand("mkfifo", [at("pipe")], { cwd: folder });
         await symlink("pipe", at("link"));
-        for (const file of [at("pipe"), at("link"), "/dev/null"]) {
+        const log = await open(at("log"), "a");
+        for (const file of [
+          ...[at("pipe"), at("link"), "/dev/null", "/dev/stdout"],
+          ...[`/dev/../dev/fd/${log.fd}`, `/proc/self/fd/${log.fd}`],
+        ]) {
           expect(await refusalOf(file)).to.contain("it is not a regular file)");
         }
+        await log.close();
+        expect(await readFile(at("log"), "utf8")).to.equal("");
       },
     );
 
