@@ -26,8 +26,7 @@ import { isOrder, orderListing } from "./orders.js";
 import { roundListing } from "./rounds.js";
 import type { TaskSurroundings } from "./run-task.js";
 import { simulateToShow } from "./simulate.js";
-import { settlementValues } from "./status.js";
-import { readState } from "./vault-state.js";
+import { readState, settlementValues } from "./status.js";
 
 export default readAction(tasks.report, async (vault, args, surroundings) => {
   const { out = "vault-report.html" } = args;

@@ -1,12 +1,39 @@
+import { requireFixedBlock } from "../src/client/inputs.js";
 import {
+  failedReading,
   isFailedReading,
   isNotConfigured,
 } from "../src/client/read-at-block.js";
-import { requireFixedBlock } from "../src/client/inputs.js";
-import type { ReadOptions } from "../src/client/read-at-block.js";
-import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
+import type {
+  FailedReading,
+  ReadOptions,
+} from "../src/client/read-at-block.js";
+import { takePinnedSnapshot } from "../src/client/snapshot.js";
+import type { VaultSnapshot } from "../src/client/snapshot.js";
+import type { VaultError } from "../src/errors.js";
 import { escapeUntrusted } from "../src/escape.js";
-import { describeUnfinished } from "../src/settlement/next-run.js";
+import type { VaultHost } from "../src/host.js";
+import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
+import {
+  get,
+  operationEntry,
+  standaloneQueries,
+} from "../src/protocol/index.js";
+import type { DisplaySettings, Unit } from "../src/protocol/index.js";
+import { toDecimal } from "../src/protocol/round.js";
+import { readOnBranch } from "../src/rpc/blocks.js";
+import type { PinnedBlock } from "../src/rpc/blocks.js";
+import { clockForRoundEnd } from "../src/settlement/current-round.js";
+import {
+  describeUnfinished,
+  findNextRun,
+  findSettler,
+  findUnfinished,
+} from "../src/settlement/next-run.js";
+import type {
+  NextRun,
+  UnfinishedSettlement,
+} from "../src/settlement/next-run.js";
 import { tasks } from "./definitions.js";
 import { readAction } from "./open-vault.js";
 import {
@@ -16,17 +43,17 @@ import {
   title,
   toned,
 } from "./output/blocks.js";
-import type { Block } from "./output/blocks.js";
-import { renderMetrics, renderOutage } from "./output/metrics.js";
+import type { Block, Cell, Envelope } from "./output/blocks.js";
 import {
+  decimalsOf,
   describeAnswer,
   failedCell,
   failureNotes,
+  failuresOf,
   snapshotBlocks,
   valuesIn,
 } from "./output/values.js";
-import { ATTEMPT, describeAttempt, readState } from "./vault-state.js";
-import type { VaultState } from "./vault-state.js";
+import type { PlacedValue } from "./output/values.js";
 
 export default readAction(tasks.status, async (vault, args, { terminal }) => {
   const { all, raw, format, block: blockTag, from, timeout } = args;
@@ -134,4 +161,266 @@ export function settlementValues(state: VaultState): Block {
         : toned("warn", describeUnfinished(open)),
     ],
   ]);
+}
+
+/** The label of `canBeSettled`. */
+const ATTEMPT = "Can be settled";
+
+/** The text of `canBeSettled`, with the reason if it is not true. */
+export function describeAttempt({ keeper }: VaultState): Cell {
+  const { canBeSettled, reason } = keeper;
+  if (isFailedReading(canBeSettled)) {
+    return failedCell(canBeSettled);
+  }
+  const why = reason === null ? "" : `, ${escapeUntrusted(reason)}`;
+  const text = describeAnswer(canBeSettled) + why;
+  return canBeSettled === true ? toned("good", text) : { text };
+}
+
+const MOST_SECONDS = BigInt(Number.MAX_SAFE_INTEGER);
+const NEWEST_ONLY = "it is tried at the newest block only";
+
+/** A vault's state as a keeper needs it, without the readings. */
+export interface KeeperState extends Pick<NextRun, "code" | "reason"> {
+  /** Null if there is no round, or it cannot be read. */
+  readonly expired: boolean | null;
+  /** Seconds to the round's end, negative after it; null as `expired`, and above 2^53. */
+  readonly secondsToEnd: number | null;
+  readonly canBeSettled: NextRun["canBeSettled"] | FailedReading;
+  readonly canBeSettledBy: string;
+  /** Null if no settlement of this project is under way. */
+  readonly openSettlement: UnfinishedSettlement | null | FailedReading;
+}
+
+/** A vault at one block. */
+export interface VaultState {
+  /** The instance; undefined for the network's own contracts. */
+  readonly name: string | undefined;
+  readonly settings: DisplaySettings;
+  readonly envelope: Envelope;
+  readonly pin: PinnedBlock;
+  readonly readings: Omit<VaultSnapshot, "chainId" | "block">;
+  /** Unix seconds that `keeper.expired` compares with the round's end. */
+  readonly time: number;
+  readonly keeper: KeeperState;
+  /** Of the readings, and of the keeper's questions. */
+  readonly failures: readonly VaultError[];
+  /** True if something was read, and nothing with an address failed. */
+  readonly isUp: boolean;
+}
+
+/**
+ * Reads a vault at one block.
+ *
+ * @param time Unix seconds by which a round has ended or not, if the block that is named is the
+ * newest one. Default: as for a settlement at the newest block, else those of the block.
+ */
+export async function readState(
+  vault: VaultHost,
+  target: ReadOptions,
+  time?: number,
+): Promise<VaultState> {
+  const { blockTag = "latest" } = target;
+  const [{ snapshot, pin }, settler, found] = await Promise.all([
+    takePinnedSnapshot(vault, target),
+    findSettler(vault, target.from),
+    findUnfinished(vault).catch(failedReading),
+  ]);
+  const { chainId, block, ...readings } = snapshot;
+  const { round } = readings;
+  // Without an address, nothing can be under way.
+  const open =
+    isFailedReading(found) && isNotConfigured(found.error) ? null : found;
+  // After a past block no run is the next.
+  const isNow = blockTag === "latest" || time !== undefined;
+  const now =
+    time ?? (isNow ? await clockForRoundEnd(vault, block) : block.timestamp);
+  // Where blocks are made on demand, the next one may be past the round's end.
+  const isLater = isNow && now > block.timestamp;
+  const at = isLater || blockTag === "pending" ? "pending" : pin;
+  const known = { ...readings, block, open, at };
+  const run = isNow
+    ? await readOnBranch(
+        vault.rpc,
+        pin,
+        async () => await findNextRun(vault, settler, known),
+      ).catch(failedReading)
+    : { canBeSettled: null, code: null, reason: NEWEST_ONLY };
+  const { canBeSettled, code, reason } = isFailedReading(run)
+    ? { canBeSettled: run, code: null, reason: null }
+    : run;
+  const failed = [run, open].flatMap((one) =>
+    isFailedReading(one) && !isNotConfigured(one.error) ? one.error : [],
+  );
+  const left =
+    isFailedReading(round) || round.endTime === 0n
+      ? null
+      : round.endTime - BigInt(now);
+  return {
+    name: vault.instanceName,
+    settings: vault.settings,
+    envelope: { network: vault.networkName, chainId, block },
+    pin,
+    readings,
+    time: now,
+    keeper: {
+      expired: left === null ? null : left <= 0n,
+      secondsToEnd: left === null || left > MOST_SECONDS ? null : Number(left),
+      canBeSettled,
+      canBeSettledBy: settler,
+      code,
+      reason,
+      openSettlement: open,
+    },
+    failures: [...failuresOf(readings), ...failed],
+    // A damaged journal is no fault of the node.
+    isUp:
+      !isFailedReading(run) &&
+      failuresOf(readings).every(isNotConfigured) &&
+      valuesIn(readings).some(({ value }) => !isFailedReading(value)),
+  };
+}
+
+/** Name without `vault_`, help, value, and labels of its own. Without a value it is left out. */
+type Sample = readonly [
+  name: string,
+  help: string,
+  /** Decimal numbers are exact: Prometheus rounds them to 64-bit floating point. */
+  value: string | number | boolean | null | undefined,
+  labels?: Readonly<Record<string, string>>,
+];
+
+/** The contracts that samples are about, which their labels name. */
+interface Source {
+  readonly network: string;
+  /** Undefined if the node does not answer and none is configured. */
+  readonly chainId: number | undefined;
+  readonly instance: string | undefined;
+}
+
+/** The metrics in Prometheus's text format. A failed reading has no value. */
+export function renderMetrics(states: readonly VaultState[]): string {
+  return render(
+    states.map((state) => [
+      { ...state.envelope, instance: state.name },
+      samplesOf(state),
+    ]),
+  );
+}
+
+/** The metrics if the node does not answer. */
+export function renderOutage(source: Source): string {
+  return render([[source, [up(false)]]]);
+}
+
+function up(isUp: boolean): Sample {
+  return ["up", "1 if every reading of a configured contract succeeded", isUp];
+}
+
+/** A metric is named once, with the samples of all sources below. */
+function render(
+  sources: ReadonlyArray<readonly [Source, readonly Sample[]]>,
+): string {
+  const metrics = new Map<string, string>();
+  for (const [{ network, chainId = "", instance = "" }, samples] of sources) {
+    for (const [name, help, value, more] of samples) {
+      if (value !== null && value !== undefined) {
+        const head = `# HELP vault_${name} ${help}\n# TYPE vault_${name} gauge\n`;
+        const labels = { network, chain_id: `${chainId}`, instance, ...more };
+        const pairs = Object.entries(labels).map(
+          ([label, text]) => `${label}="${escape(text)}"`,
+        );
+        const number = typeof value === "boolean" ? Number(value) : value;
+        const line = `vault_${name}{${pairs.join(",")}} ${number}\n`;
+        metrics.set(name, (metrics.get(name) ?? head) + line);
+      }
+    }
+  }
+  return [...metrics.values()].join("");
+}
+
+function escape(text: string): string {
+  return text
+    .replaceAll(/["\\]/gu, String.raw`\$&`)
+    .replaceAll("\n", String.raw`\n`);
+}
+
+function samplesOf(state: VaultState): readonly Sample[] {
+  const { readings, isUp, keeper, envelope } = state;
+  const { number, timestamp } = envelope.block;
+  const { expired, secondsToEnd, code, openSettlement: open } = keeper;
+  const { canBeSettled } = keeper;
+  const able = isFailedReading(canBeSettled) ? null : canBeSettled;
+  const [isOpen, since] = isFailedReading(open)
+    ? []
+    : [open !== null, open?.since];
+  const obstacle = { code: code ?? "" };
+  return [
+    up(isUp),
+    ["block_number", "Block of the readings", number],
+    ["block_timestamp_seconds", "Its time, Unix seconds", timestamp],
+    ...standaloneQueries.map(({ path }): Sample => {
+      const isRead = !isFailedReading(get(readings, path));
+      const labels = { reading: path.join(".") };
+      return ["reading_up", "1 if the reading succeeded", isRead, labels];
+    }),
+    ...valuesIn(readings).flatMap((one) => sampleOf(one, state)),
+    ["round_expired", "1 if the round has ended", expired],
+    ["round_remaining_seconds", "Negative after the round's end", secondsToEnd],
+    ["can_be_settled", "1 if the next unattended run would settle", able],
+    ["settlement_open", "1 if a settlement is under way", isOpen],
+    ["settlement_open_since_timestamp_seconds", "When it began", since],
+    [
+      "settlement_obstacle",
+      "1 for what stops a run",
+      code === null ? null : 1,
+      obstacle,
+    ],
+  ];
+}
+
+const suffixes: { readonly [Name in Unit]?: string } = {
+  none: "",
+  timestamp: "_timestamp_seconds",
+  percent: "_ratio",
+  rate: "_ratio",
+  token: "_tokens",
+};
+
+/** A value with its unit in the name: another scale has another name. */
+function sampleOf(
+  { query, field, value }: PlacedValue,
+  { settings }: VaultState,
+): readonly Sample[] {
+  if (field === undefined) {
+    return [];
+  }
+  const {
+    title: heading,
+    inputs,
+    targetName,
+  } = operationEntry(query.operation);
+  const [key, variant] = query.path;
+  const isOnly = key === field.name;
+  const { unit } = field;
+  const name = isOnly ? key : `${key}_${field.name.replace(/Time$/u, "")}`;
+  const decimals = decimalsOf(field, { ...settings, raw: false });
+  const isScaled =
+    decimals !== undefined || unit === "none" || unit === "timestamp";
+  const suffix = isScaled ? (suffixes[unit] ?? "") : "_raw";
+  // A percentage is a hundred times the ratio.
+  const scale = (decimals ?? 0) + (unit === "percent" ? 2 : 0);
+  const kind = toSnakeCase(targetName ?? inputs[0]?.name ?? "");
+  return [
+    [
+      toSnakeCase(name) + suffix,
+      isOnly ? heading : `${heading}: ${field.label}`,
+      typeof value === "bigint" ? toDecimal(value, scale) : value === true,
+      variant === undefined ? {} : { [kind]: variant },
+    ],
+  ];
+}
+
+function toSnakeCase(name: string): string {
+  return name.replaceAll(/(?<=[a-z0-9])(?=[A-Z])/gu, "_").toLowerCase();
 }

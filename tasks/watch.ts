@@ -1,31 +1,27 @@
 import { isFailedReading } from "../src/client/read-at-block.js";
 import { VaultError, vaultError } from "../src/errors.js";
 import type { VaultHost } from "../src/host.js";
-import { describeTime, operationEntry } from "../src/protocol/index.js";
+import { describeTime } from "../src/protocol/index.js";
 import { describeRound, hasEnded, isSameRound } from "../src/protocol/round.js";
-import { isReorganised } from "../src/rpc/blocks.js";
 import { pause } from "../src/rpc/signals.js";
 import { escapeUntrusted, toSafeJson } from "../src/escape.js";
 import { tasks } from "./definitions.js";
 import type { TaskValues } from "./definitions.js";
 import { withVault } from "./open-vault.js";
 import { labelledValues, notes, title, toned } from "./output/blocks.js";
+import type { Block } from "./output/blocks.js";
 import {
-  describeAnswer,
-  failedCell,
   failureNotes,
-  failuresOf,
-  formatValue,
-  labelOf,
   readingsBlock,
+  snapshotBlocks,
   valuesIn,
 } from "./output/values.js";
 import { renderText } from "./output/render-text.js";
 import { parseFutureTime } from "./parse-options.js";
 import { taskAction, toDocument } from "./run-task.js";
 import type { TaskReport } from "./run-task.js";
-import { ATTEMPT, describeAttempt, readState } from "./vault-state.js";
-import type { VaultState } from "./vault-state.js";
+import { readState, settlementValues } from "./status.js";
+import type { VaultState } from "./status.js";
 
 /** For one check, retries included. */
 const CHECK_TIMEOUT_MS = 10_000;
@@ -60,10 +56,8 @@ export default taskAction(
 /** An event, or a time in Unix seconds. */
 type End = "settled" | "expired" | bigint | undefined;
 
-/** What is printed of a check: JSON, or lines of text on a terminal. */
-type Shown = Pick<TaskReport, "json" | "blocks">;
-
-export interface WatchEvent extends Shown {
+/** What is printed of a check, as JSON or as lines of text on a terminal. */
+export interface WatchEvent extends Pick<TaskReport, "json" | "blocks"> {
   /** True if the condition of `--until` holds. */
   readonly isLast: boolean;
 }
@@ -92,10 +86,11 @@ export async function* watch(
   const startedAt = clock.now();
   const first = await checkVault(vault, from);
   const [failure] = first.failures;
-  const isRead = valuesIn(first.readings).some(
-    ({ value }) => !isFailedReading(value),
-  );
-  if (failure !== undefined && !isRead) {
+  const read = valuesIn(first.readings);
+  if (
+    failure !== undefined &&
+    read.every(({ value }) => isFailedReading(value))
+  ) {
     throw failure;
   }
   const end: End =
@@ -105,45 +100,50 @@ export async function* watch(
   let seen = first;
   const isLast = (): boolean =>
     isOver(end, first, seen, (clock.now() - startedAt) / 1_000);
-  yield { ...firstSight(seen, end, raw), isLast: isLast() };
+  yield {
+    json: documentOf(first, []),
+    blocks: firstSight(first, end, raw),
+    isLast: isLast(),
+  };
   let outage: string | undefined;
   while (!isLast()) {
     await clock.sleep(interval);
+    let latest;
     try {
-      const latest = await checkVault(vault, from);
-      const { network, chainId: actual, block } = latest.envelope;
-      const { chainId: expected, block: before } = seen.envelope;
-      if (actual !== expected) {
-        throw vaultError("VAULT_CHAIN_CHANGED", { network, expected, actual });
-      }
-      // Nodes behind one URL may be some blocks apart.
-      if (block.number < before.number) {
-        continue;
-      }
-      const old = new Map(
-        answersOf(seen, raw).map(({ place, value }) => [place, value]),
-      );
-      const changed = answersOf(latest, raw).flatMap(({ place, value }) =>
-        old.get(place) === value ? [] : place,
-      );
-      const isBack = outage !== undefined;
-      [seen, outage] = [latest, undefined];
-      if (isBack || changed.length > 0) {
-        yield { ...showChanges(seen, changed, raw), isLast: isLast() };
-      }
+      latest = await checkVault(vault, from);
     } catch (error) {
-      if (isReorganised(error)) {
-        continue;
-      }
-      if (!isOutage(error)) {
+      // The next check may succeed.
+      if (!VaultError.isVaultError(error) || error.kind !== "rpc") {
         throw error;
       }
-      if (outage !== error.code) {
-        const text = `No answer, trying again: ${error.shortMessage}`;
+      const { code, shortMessage } = error;
+      // Told once. A re-org is none.
+      if (code !== "VAULT_REORGED" && code !== outage) {
+        outage = code;
+        const text = `No answer, trying again: ${shortMessage}`;
         const blocks = [notes(toned("warn", text))];
         yield { json: { error }, blocks, isLast: false };
       }
-      outage = error.code;
+      continue;
+    }
+    const { network, chainId: actual, block } = latest.envelope;
+    const { chainId: expected, block: before } = seen.envelope;
+    if (actual !== expected) {
+      throw vaultError("VAULT_CHAIN_CHANGED", { network, expected, actual });
+    }
+    // Nodes behind one URL may be some blocks apart.
+    if (block.number < before.number) {
+      continue;
+    }
+    const old = valuesByPlace(seen);
+    const changed = [...valuesByPlace(latest)].flatMap(([place, value]) =>
+      old.get(place) === value ? [] : place,
+    );
+    const isBack = outage !== undefined;
+    const blocks = [changedLines(seen, latest, raw)];
+    [seen, outage] = [latest, undefined];
+    if (isBack || changed.length > 0) {
+      yield { json: documentOf(seen, changed), blocks, isLast: isLast() };
     }
   }
 }
@@ -155,20 +155,11 @@ async function checkVault(
   const vault = opened.withOptions({ timeout: CHECK_TIMEOUT_MS });
   const state = await readState(vault, { from });
   // A reading without an answer is an outage, not a failed reading.
-  const outage = state.failures.find(isOutage);
+  const outage = state.failures.find(({ kind }) => kind === "rpc");
   if (outage !== undefined) {
     throw outage;
   }
   return state;
-}
-
-/** The next check may succeed. */
-function isOutage(error: unknown): error is VaultError {
-  return (
-    VaultError.isVaultError(error) &&
-    error.kind === "rpc" &&
-    error.code !== "VAULT_CHAIN_CHANGED"
-  );
 }
 
 /** @param elapsed Seconds of this machine, since the clock of a lost node stands still. */
@@ -204,73 +195,66 @@ function isOver(
   return end === "settled" && round.settled;
 }
 
-/** Every reading, and the keeper's questions, as they are compared and shown. */
-function answersOf(state: VaultState, raw: boolean) {
-  const { settings, time, readings, keeper } = state;
+/** What is compared, by its place in the document. */
+function valuesByPlace({
+  readings,
+  keeper,
+}: VaultState): ReadonlyMap<string, unknown> {
   const { canBeSettled, expired } = keeper;
-  const context = { ...settings, chainTime: time, raw };
+  const values = [
+    ...valuesIn(readings),
+    { place: "canBeSettled", value: canBeSettled },
+    { place: "expired", value: expired },
+  ];
   // Each check has its own error, which may name the block.
-  const valueOf = (value: unknown): unknown =>
-    isFailedReading(value) ? value.error.code : value;
-  const ofReadings = valuesIn(readings).map(
-    ({ place, query: { operation, path }, field, value }) => {
-      const { title: label } = operationEntry(operation);
-      const cell = isFailedReading(value)
-        ? failedCell(value)
-        : formatValue(field ?? { unit: "none" }, value, context);
-      const text = `${labelOf(field ?? { label }, path[1])}  ${cell.text}`;
-      return { place, value: valueOf(value), text };
-    },
+  return new Map(
+    values.map(({ place, value }) => [
+      place,
+      isFailedReading(value) ? value.error.code : value,
+    ]),
   );
-  const attempt = `${ATTEMPT}  ${describeAttempt(state).text}`;
+}
+
+function firstSight(
+  state: VaultState,
+  end: End,
+  raw: boolean,
+): readonly Block[] {
+  const { settings, time: chainTime, envelope, readings, failures } = state;
+  const round = [{ value: readings.round }];
+  const until = typeof end === "bigint" ? describeTime(end) : end;
+  const heading = until === undefined ? "Watching" : `Watching until ${until}`;
   return [
-    ...ofReadings,
-    { place: "canBeSettled", value: valueOf(canBeSettled), text: attempt },
-    {
-      place: "expired",
-      value: expired,
-      text: `Expired  ${describeAnswer(expired)}`,
-    },
+    title(heading, envelope),
+    readingsBlock("getLatestRoundInfo", round, { ...settings, chainTime, raw }),
+    settlementValues(state),
+    failureNotes(failures),
+    notes(toned("dim", "Press Ctrl-C to stop.")),
   ];
 }
 
-export function firstSight(seen: VaultState, end: End, raw: boolean): Shown {
-  const { settings, time, envelope, readings } = seen;
-  const { round, ...others } = readings;
-  const context = { ...settings, chainTime: time, raw };
-  const failed = failuresOf(others).map(({ shortMessage }) => shortMessage);
-  const until = typeof end === "bigint" ? describeTime(end) : end;
-  return {
-    json: documentOf(seen, []),
-    blocks: [
-      title(
-        end === undefined ? "Watching" : `Watching until ${until}`,
-        envelope,
-      ),
-      readingsBlock("getLatestRoundInfo", [{ value: round }], context),
-      labelledValues([[ATTEMPT, describeAttempt(seen)]]),
-      notes(...new Set(failed)),
-      failureNotes(failuresOf(readings)),
-      notes(toned("dim", "Press Ctrl-C to stop.")),
-    ],
-  };
+/** The lines of `vault status` that are others now; none after an outage. */
+function changedLines(
+  before: VaultState,
+  after: VaultState,
+  raw: boolean,
+): Block {
+  const old = new Set(linesOf(before, raw));
+  const changed = linesOf(after, raw).filter((line) => !old.has(line));
+  const label = toned("dim", `block ${after.envelope.block.number}`);
+  const shown = changed.length === 0 ? ["answers again"] : changed;
+  return labelledValues(shown.map((line) => [label, line]));
 }
 
-/** @param changed Places, for example `round.filledVolume`; none after an outage. */
-export function showChanges(
-  seen: VaultState,
-  changed: readonly string[],
-  raw: boolean,
-): Shown {
-  const lines = answersOf(seen, raw).flatMap(({ place, text }) =>
-    changed.includes(place) ? text : [],
-  );
-  const label = toned("dim", `block ${seen.envelope.block.number}`);
-  const shown = lines.length === 0 ? ["answers again"] : lines;
-  return {
-    json: documentOf(seen, changed),
-    blocks: [labelledValues(shown.map((line) => [label, line]))],
-  };
+/** Without the notes, as a countdown, which is another one each time. */
+function linesOf(state: VaultState, raw: boolean): readonly string[] {
+  const { settings, time: chainTime, readings } = state;
+  return [
+    ...snapshotBlocks(readings, { ...settings, chainTime, raw }),
+    settlementValues(state),
+  ]
+    .flatMap((block) => (block.kind === "values" ? block.rows : []))
+    .map(([label, value]) => `${label.text}  ${value.text}`);
 }
 
 function documentOf(

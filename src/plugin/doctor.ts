@@ -2,11 +2,11 @@
 
 import { ZeroAddress } from "ethers";
 
+import type { LocatedAddress } from "../client/addresses.js";
 import { failedReading, isNotConfigured } from "../client/read-at-block.js";
 import {
   VaultError,
   fallbackTo,
-  hasErrorCode,
   refusesSettlement,
   textsForCommandLine,
 } from "../errors.js";
@@ -172,7 +172,7 @@ async function examineContracts(
       if (role === "trading") {
         answers.set("order 1", order);
       }
-      checks.push({ name, ...examineContract(role, located, answers) });
+      checks.push({ name, ...examineContract(located, answers) });
     } else if (isNotConfigured(located.error)) {
       missing.set(role, located.error);
     } else {
@@ -193,8 +193,7 @@ async function examineContracts(
 }
 
 function examineContract(
-  role: ContractRole,
-  { address, source }: { readonly address: string; readonly source: string },
+  { address }: LocatedAddress,
   answers: ReadonlyMap<string, unknown>,
 ): Finding {
   const failures = [...answers.values()].flatMap((answer) => {
@@ -208,21 +207,8 @@ function examineContract(
   if (worst !== undefined) {
     return findingOf(worst, hasReason(worst) ? "warn" : "fail");
   }
-  const names = [...answers.keys()].join(", ");
-  const values = [...answers.values()].flatMap((answer) =>
-    typeof answer === "object" ? Object.values(asRecord(answer)) : answer,
-  );
-  return role === "vaultFactory" &&
-    values.every((one) => one === 0n || one === false)
-    ? warn(
-        `${address} answers ${names} with zeros only`,
-        `There is no round yet, or this is not the vault's factory: check ${source}.`,
-      )
-    : ok(`${address} answers ${names}`);
+  return ok(`${address} answers ${[...answers.keys()].join(", ")}`);
 }
-
-/** A transaction is mined in fewer, if its fee is not too low. */
-const USUAL_SECONDS = 300;
 
 export const HOW_TO_REPLACE =
   "raise its fee with --bump, or give it up with --cancel.";
@@ -236,10 +222,9 @@ async function examineJournal(vault: VaultHost): Promise<Finding> {
   }
   const instance =
     instanceName === undefined ? "" : ` --instance ${instanceName}`;
-  const isOld = Date.now() / 1_000 - open.since > USUAL_SECONDS;
   return warn(
     `a settlement is under way: ${describeUnfinished(open)}`,
-    `Finish it: \`npx hardhat vault settle --resume --network ${networkName}${instance}\`. If it stays, ${isOld ? "its fee is probably too low: " : ""}${HOW_TO_REPLACE}`,
+    `Finish it: \`npx hardhat vault settle --resume --network ${networkName}${instance}\`. If it stays, ${HOW_TO_REPLACE}`,
   );
 }
 
@@ -299,7 +284,6 @@ async function examineSettlement(
   return [
     { name: "balance", ...examineBalance(attempt) },
     await check("fees", examineFees(vault, attempt)),
-    await check("engine", examineEngine(vault, attempt)),
     await check("settlement", examineNextRun(vault, attempt)),
     ...(guard === undefined
       ? []
@@ -359,21 +343,6 @@ async function examineFees(
   );
 }
 
-async function examineEngine(
-  { rpc }: VaultHost,
-  { now }: Attempt,
-): Promise<Finding> {
-  const { engine = "none" } = now.simulated?.simulation ?? {};
-  const does = engine === "none" ? "called only" : "simulated";
-  const detail = `${engine}: a settlement is ${does}`;
-  const isOwn = engine === "simulateV1" || engine === "in-process";
-  const fix =
-    "Precompiles and gas rules are those of Hardhat's EVM; a node with eth_simulateV1 has the chain's own.";
-  return isOwn || (await isDevelopmentNode(rpc))
-    ? ok(detail)
-    : warn(detail, fix);
-}
-
 /** What keeps every unattended run from settling until somebody acts. */
 const lasting: ReadonlySet<VaultErrorCode> = new Set([
   "VAULT_INVALID_JOURNAL",
@@ -394,11 +363,14 @@ async function examineNextRun(
   const { base: block } = next;
   const { round, volume } = await vault.snapshot({ from });
   const open = await findUnfinished(vault).catch(failedReading);
-  const { canBeSettled, code, reason, fix } = await findNextRun(
-    vault,
-    { address: from, isKnown: true },
-    { round, volume, block, at: block.number, open, trial: now },
-  );
+  const { canBeSettled, code, reason, fix } = await findNextRun(vault, from, {
+    round,
+    volume,
+    block,
+    at: block.number,
+    open,
+    trial: now,
+  });
   const as = `settleAll as ${from}`;
   const why = escapeUntrusted(reason ?? "").replace(/\.$/u, "");
   if (canBeSettled === true) {
@@ -422,38 +394,25 @@ async function examineNextRun(
 const GUARD_FIX =
   "Let the vault accept the guard (an allow-list has to name it), deploy one for this account with `npx hardhat vault deploy-guard`, or remove `guard` from the settings.";
 
-/** Checks that the contracts let the configured guard settle. */
+/** Do the contracts let the configured guard settle? What else it meets, `settlement` tells. */
 async function examineGuard(
   vault: VaultHost,
   { route, next, rules, now, atEnd }: Attempt,
   { address, settler }: FoundGuard,
 ): Promise<Finding> {
   const by = `${address}, through which ${settler === ZeroAddress ? "anyone" : settler} may settle`;
-  const { gas, stop } = atEnd ?? now;
-  const { error, code, status, reason = "" } = stop ?? {};
-  if (
-    hasErrorCode(error, "VAULT_GUARD_KEEPS_TOKENS", "VAULT_TOKENS_NOT_KNOWN")
-  ) {
-    return findingOf(error);
-  }
-  if (status === "nothing-to-do") {
-    return ok(`${by}; the round is settled`);
-  }
-  if (gas !== undefined) {
-    const when = atEnd === undefined ? "" : " at the round's end";
-    return ok(`${by}; a settlement through it succeeds${when}`);
-  }
-  if (code === "VAULT_NOT_SETTLER") {
+  const { stop } = atEnd ?? now;
+  if (stop?.code === "VAULT_NOT_SETTLER") {
     return fail(`${by}; ${route.from} may not`, GUARD_FIX);
+  }
+  if (stop?.code !== "VAULT_CALL_REVERTED") {
+    return ok(by);
   }
   const plain = { from: route.from, vault: route.vault };
   const direct = await trySettlement(vault, plain, next, rules);
-  const why = escapeUntrusted(reason);
+  const why = escapeUntrusted(stop.reason);
   // If nobody can settle the round now, the guard is not at fault.
-  return code === "VAULT_CALL_REVERTED" && reason !== direct.stop?.reason
-    ? fail(`${by}; the contracts refuse it as their caller: ${why}`, GUARD_FIX)
-    : warn(
-        `${by}; a settlement is refused now, also without it: ${why}`,
-        "Examine it again when the round can be settled.",
-      );
+  return stop.reason === direct.stop?.reason
+    ? ok(`${by}; without it, too, a settlement is refused now: ${why}`)
+    : fail(`${by}; the contracts refuse it as their caller: ${why}`, GUARD_FIX);
 }

@@ -14,7 +14,7 @@ import {
   textsForCommandLine,
   vaultError,
 } from "../errors.js";
-import type { VaultErrorCode } from "../errors.js";
+import type { VaultError, VaultErrorCode } from "../errors.js";
 import { findRoute, namedTokens } from "../guard/call.js";
 import type { VaultHost } from "../host.js";
 import { describeTime } from "../protocol/index.js";
@@ -62,58 +62,51 @@ export async function findUnfinished(
   return { hash, nonce, since: Math.floor(preparedAt / 1_000) };
 }
 
-/** Hash and age. @param now Unix seconds of this machine's clock. */
-export function describeUnfinished(
-  { hash, nonce, since }: UnfinishedSettlement,
-  now = Math.floor(Date.now() / 1_000),
-): string {
+export function describeUnfinished({
+  hash,
+  nonce,
+  since,
+}: UnfinishedSettlement): string {
   const what = hash ?? `nonce ${nonce}, its hash not known`;
-  const age = Math.max(0, now - since);
-  return `${what}, ${age} s old, since ${describeTime(BigInt(since))}`;
+  return `${what}, since ${describeTime(BigInt(since))}`;
 }
 
-/** @throws VaultError VAULT_REVERTED_BEFORE if the last settlement of the round reverted */
-export async function refuseReverted(
+/** @returns VAULT_REVERTED_BEFORE if the last settlement of the round reverted. */
+export async function findRevertBefore(
   { networkName: network }: VaultHost,
   journal: Journal,
   round: VaultRound,
-): Promise<void> {
+): Promise<VaultError | undefined> {
   const reverted = await journal.findReverted(round);
-  if (reverted !== undefined) {
-    const { hash, blockNumber: block } = reverted;
-    throw vaultError("VAULT_REVERTED_BEFORE", { network, hash, block });
+  if (reverted === undefined) {
+    return undefined;
   }
-}
-
-/** The account that a settlement is tried as, without its key. */
-export interface Settler {
-  readonly address: string;
-  /** False if only a key, which a reader does not resolve, names the account. */
-  readonly isKnown: boolean;
+  const { hash, blockNumber: block } = reverted;
+  return vaultError("VAULT_REVERTED_BEFORE", { network, hash, block });
 }
 
 /**
  * Finds the account that would settle: the given one, else the network's `from`, else the
- * first account of the node. A configured key is not resolved.
+ * first account of the node.
+ *
+ * @returns The zero address if only a configured key names it, which a reader does not resolve.
  */
 export async function findSettler(
   { connection, context, rpc }: VaultHost,
   given: AccountLike | undefined,
-): Promise<Settler> {
+): Promise<string> {
   const { networkConfig, networkName } = connection;
   if (given !== undefined) {
-    return { address: parseAccount(given, "from"), isKnown: true };
+    return parseAccount(given, "from");
   }
-  const unknown = { address: ZeroAddress, isKnown: false };
   // A connection for reading was opened without the accounts of the configuration.
   const configured = context.config.networks[networkName];
   const hasKeys =
     configured?.type === "http" && configured.accounts !== "remote";
   return networkConfig.from === undefined && hasKeys
-    ? unknown
-    : await findSender(rpc, networkConfig).then(
-        (address) => ({ address, isKnown: true }),
-        fallbackTo(unknown, ({ code }) => code === "VAULT_NO_SENDER"),
+    ? ZeroAddress
+    : await findSender(rpc, networkConfig).catch(
+        fallbackTo(ZeroAddress, ({ code }) => code === "VAULT_NO_SENDER"),
       );
 }
 
@@ -129,13 +122,13 @@ export interface NextRun {
   readonly fix: string | null;
 }
 
-/** What is known of a vault at a block. */
+/** What is known of a vault at its newest block. */
 export interface VaultAt extends Pick<VaultSnapshot, "round" | "volume"> {
   readonly block: BlockInfo;
   /** Where the settlement is tried. */
   readonly at: BlockId;
-  /** What `findUnfinished` found; undefined for a past block, after which no run is the next. */
-  readonly open: UnfinishedSettlement | null | FailedReading | undefined;
+  /** What `findUnfinished` found. */
+  readonly open: UnfinishedSettlement | null | FailedReading;
   /**
    * A settlement that was tried. Default: tried on no fork, which takes too long for who only
    * looks; of a node that cannot simulate, a call shows less.
@@ -148,16 +141,25 @@ export interface VaultAt extends Pick<VaultSnapshot, "round" | "volume"> {
  * settlement, and signs and sends nothing. The end of the round is no obstacle here, since
  * only `ifExpired` demands it; nor is a missing limit of the fee, since a run may name one.
  *
+ * @param from Account that would settle; the zero address if it is not known.
  * @throws VaultError if the node does not answer
  */
 export async function findNextRun(
   vault: VaultHost,
-  settler: Settler,
+  from: string,
   state: VaultAt,
 ): Promise<NextRun> {
-  const would = { canBeSettled: true, code: null, reason: null, fix: null };
+  // A call to an address without code succeeds, too.
+  const unread = [state.round, state.volume]
+    .filter(isFailedReading)
+    .find(({ error }) => error.code !== "VAULT_CALL_REVERTED");
+  if (unread !== undefined) {
+    const { code, shortMessage: reason, fix } = unread.error;
+    return { canBeSettled: null, code, reason, fix };
+  }
   try {
-    return { ...would, ...(await findWhyNot(vault, settler, state)) };
+    const known = { canBeSettled: true, code: null, reason: null, fix: null };
+    return { ...known, ...(await findWhyNot(vault, from, state)) };
   } catch (error) {
     if (
       refusesSettlement(error) ||
@@ -176,39 +178,30 @@ export async function findNextRun(
  */
 async function findWhyNot(
   vault: VaultHost,
-  { address, isKnown }: Settler,
-  state: VaultAt,
+  from: string,
+  { block, open, at, ...state }: VaultAt,
 ): Promise<Partial<NextRun>> {
-  const { round: reading, volume, block, open } = state;
-  if (open === undefined) {
-    const reason = "it is tried at the newest block only";
-    return { canBeSettled: null, reason };
-  }
-  // A call to an address without code succeeds, too.
-  const unread = [reading, volume]
-    .filter(isFailedReading)
-    .find(({ error }) => error.code !== "VAULT_CALL_REVERTED");
-  if (unread !== undefined) {
-    const { code, shortMessage: reason, fix } = unread.error;
-    return { canBeSettled: null, code, reason, fix };
-  }
   await requireFreshHead(vault, block);
   if (isFailedReading(open)) {
     throw open.error;
   }
-  const round = isFailedReading(reading) ? undefined : reading;
+  const round = isFailedReading(state.round) ? undefined : state.round;
   if (round?.settled === true) {
     return { canBeSettled: false, reason: "the round is settled" };
   }
-  if (round !== undefined) {
-    await refuseReverted(vault, await openJournal(vault), round);
+  const reverted =
+    round === undefined
+      ? undefined
+      : await findRevertBefore(vault, await openJournal(vault), round);
+  if (reverted !== undefined) {
+    throw reverted;
   }
   // What is under way is followed first; a call after it would settle the round again.
   if (open !== null) {
     return {};
   }
-  const from = parseAddress(address, "from");
-  const { stop } = state.trial ?? (await tryAt(vault, from, state.at, round));
+  const { stop } = state.trial ?? (await tryAt(vault, from, at, round));
+  const isKnown = from !== ZeroAddress;
   const { error, code = null, reason = "" } = stop ?? {};
   // Nothing is known of the funds of an account that is not.
   if (error !== undefined && (isKnown || code !== "VAULT_INSUFFICIENT_FUNDS")) {
@@ -221,8 +214,9 @@ async function findWhyNot(
       : { canBeSettled: null, code, reason: why };
   }
   if (isKnown && vault.connection.networkConfig.type === "http") {
-    const account = { address: from, kind: "remote" } as const;
-    await findFreeNonce(vault.rpc, account, block.number);
+    const account = parseAddress(from, "from");
+    const signer = { address: account, kind: "remote" } as const;
+    await findFreeNonce(vault.rpc, signer, block.number);
   }
   return {};
 }

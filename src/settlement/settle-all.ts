@@ -3,15 +3,10 @@
 import { isHexString } from "ethers";
 
 import { withAddress } from "../client/inputs.js";
-import {
-  hasErrorCode,
-  isErrorCode,
-  refusesSettlement,
-  vaultError,
-} from "../errors.js";
+import { isErrorCode, refusesSettlement, vaultError } from "../errors.js";
 import { findRoute, settlementCall } from "../guard/call.js";
 import type { VaultHost } from "../host.js";
-import type { Address, Hex, VaultRound } from "../protocol/index.js";
+import type { Address, Hex } from "../protocol/index.js";
 import { describeRound } from "../protocol/round.js";
 import { noRetries } from "../rpc/rpc-client.js";
 import { Following, TimeLimit } from "../sending/follow.js";
@@ -39,7 +34,7 @@ import {
 import type { RoundAtBlock } from "./current-round.js";
 import { describeEnd, stillOpen, toSettlement } from "./effect.js";
 import type { SettlementResult } from "./effect.js";
-import { refuseReverted } from "./next-run.js";
+import { findRevertBefore } from "./next-run.js";
 import { defaultConfirmations, parseOptions } from "./options.js";
 import type { ParsedOptions, SettleAllOptions, Settlement } from "./options.js";
 import { agree, propose } from "./prepare.js";
@@ -148,6 +143,7 @@ async function settleAs(
   known: Known,
 ): Promise<SettlementResult | Stopped> {
   const { ifExpired, partial, tokens = [] } = options;
+  const { confirm, retryReverted, emit } = options;
   const current = await readCurrentRound(vault);
   known.at = current;
   const { chainId, contract, round } = current;
@@ -165,7 +161,14 @@ async function settleAs(
   if (obstacle !== undefined) {
     return obstacle;
   }
-  await heedRevert(vault, journal, round, options);
+  // It may revert again, at the same price. A person is told; unattended it is refused.
+  const reverted = await findRevertBefore(vault, journal, round);
+  if (reverted !== undefined) {
+    if (confirm === undefined && retryReverted !== true) {
+      return refusedBy(reverted);
+    }
+    emit({ type: "trouble", message: reverted.shortMessage });
+  }
   const proposal = await propose(vault, { signer, route, current }, options);
   known.preview = proposal.preflight.preview;
   const agreed = await agree(vault, proposal, options);
@@ -178,25 +181,6 @@ async function settleAs(
   const entry = await signEntry(vault, agreed, options);
   await journal.begin(entry);
   return await followToEnd(vault, journal, entry, options, known.preview);
-}
-
-/**
- * A round whose settlement was mined and reverted may revert again, at the same price. A
- * person is told; unattended it is refused.
- */
-async function heedRevert(
-  vault: VaultHost,
-  journal: Journal,
-  round: VaultRound,
-  { confirm, retryReverted, emit }: ParsedOptions,
-): Promise<void> {
-  await refuseReverted(vault, journal, round).catch((error: unknown) => {
-    const isHeeded = confirm !== undefined || retryReverted === true;
-    if (!isHeeded || !hasErrorCode(error, "VAULT_REVERTED_BEFORE")) {
-      throw error;
-    }
-    emit({ type: "trouble", message: error.shortMessage });
-  });
 }
 
 /** Signs the transaction, and makes what is written to the journal before it is sent. */

@@ -4,14 +4,12 @@ import { encodeRevertData } from "../../src/mocks/index.js";
 import { examineVault } from "../../src/plugin/doctor.js";
 import type { Check } from "../../src/plugin/doctor.js";
 import { operations } from "../../src/protocol/index.js";
-import type { Operation } from "../../src/protocol/index.js";
 import { BareHost } from "../helpers/bare-host.js";
 import { named, outline } from "../helpers/checks.js";
 import {
   documentedAnswer,
   documentedContracts,
 } from "../helpers/documented-node.js";
-import { fieldsOf, listOf } from "../helpers/fields.js";
 import { useKeeper } from "../helpers/keeper.js";
 import { pathsOf } from "../helpers/readings.js";
 import { SETTLER } from "../helpers/scripted-contracts.js";
@@ -120,27 +118,6 @@ describe("what doctor finds out of contracts", () => {
     });
   }
 
-  it("doctor warns of a factory that answers with zeros only, as one without a round", async () => {
-    const node = new ScriptedNode({
-      codeOf: () => "0x01",
-      answerOf: (call) => {
-        const read = Object.values<Operation>(operations).find(
-          ({ selector }) => call.data === selector,
-        );
-        return call.to === documentedContracts.vaultFactory
-          ? {
-              reverted: false,
-              data: `0x${"0".repeat(64 * (read?.outputs.length ?? 0))}`,
-            }
-          : documentedAnswer(call);
-      },
-    });
-    const host = node.host({ contracts: documentedContracts });
-    const checks = await examineVault(host, { chainId: 1, block });
-    expect(named(checks, "vault factory").status).to.equal("warn");
-    expect(named(checks, "vault").status).to.equal("ok");
-  });
-
   const { vault, vaultFactory } = documentedContracts;
   for (const [contracts, status, detail] of [
     [
@@ -195,14 +172,6 @@ describe("what doctor finds out of the journal", () => {
     );
     expect(journal?.fix).to.equal(
       "Finish it: `npx hardhat vault settle --resume --network scripted`. If it stays, raise its fee with --bump, or give it up with --cancel.",
-    );
-    const written = await keeper.journal();
-    const [sent] = listOf(written["transactions"]).map(fieldsOf);
-    const transactions = [{ ...sent, preparedAt: 1_000 }];
-    await keeper.writeJournal({ ...written, transactions });
-    const [old] = await examine(host);
-    expect(old?.fix).to.contain(
-      "If it stays, its fee is probably too low: raise its fee with --bump, or",
     );
     host.instanceName = "usdc";
     const [ofInstance] = await examine(host);

@@ -30,7 +30,7 @@ const contracts = { vault: VAULT, vaultFactory: FACTORY };
 /** The time of the newest block, which is block 5. */
 const HEAD_TIME = 1_700_000_005;
 
-// What is read: vault-state.ts. What is shown: goldens.ts, output/readings.ts, output/metrics.ts.
+// What is read: status-state.ts. What is shown: goldens.ts, output/readings.ts, status-metrics.ts.
 describe("vault status", () => {
   const keeper = useKeeper();
   let server: RpcServer;
@@ -65,9 +65,9 @@ describe("vault status", () => {
     more?: Parameters<typeof run>[2],
   ) => fieldsOf(parseDocument(await run(`${options} --json`, vault, more)));
 
-  for (const [options, expired, shown] of [
-    ["", false, "in 1s"],
-    ["--block 3", false, "in 3s"],
+  for (const [options, expired, shown, reason] of [
+    ["", false, "in 1s", /^The newest block/u],
+    ["--block 3", false, "in 3s", /at the newest block only$/u],
   ] as const) {
     it(`status ${options} counts by the time of ${options === "" ? "the newest block, as a settlement on a live chain" : "that block"}`, async () => {
       keeper.chain.rounds = keeper.chain.rounds.map((round) => ({
@@ -78,6 +78,9 @@ describe("vault status", () => {
         ...{ contracts, instances: { usdc: {} } },
       });
       expect(instances).to.have.nested.property("usdc.expired", expired);
+      expect(instances)
+        .to.have.nested.property("usdc.reason")
+        .that.matches(reason);
       const { stdout } = await run(options);
       expect(squeezed(stdout)).to.match(
         new RegExp(`^End · \\S+ · ${shown}$`, "mu"),
@@ -229,7 +232,7 @@ describe("vault status", () => {
     server.handler = handlerOf(keeper.chain);
     const { stdout } = await run("");
     expect(squeezed(stdout)).to.match(
-      new RegExp(`^Under way · ${String(hash)}, \\d+ s old, since `, "mu"),
+      new RegExp(`^Under way · ${String(hash)}, since `, "mu"),
     );
   });
 

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 
 import type { ContractAddresses } from "../../src/client/index.js";
-import { describeAttempt, readState } from "../../tasks/vault-state.js";
+import { describeAttempt, readState } from "../../tasks/status.js";
 import { BareHost } from "../helpers/bare-host.js";
 import { fieldsOf } from "../helpers/fields.js";
 import {
