@@ -29,8 +29,8 @@ export class HttpTransport implements Eip1193Provider {
 
   /**
    * @returns Of a batch, the results in the order of its calls: undefined for an error.
-   * @throws The error of the node, or of the way to it. Of a batch, only a limit of the
-   * rate counts.
+   * @throws The error of the node, or of the way to it. Of a batch, a limit of the
+   * rate, or the first if each call fails.
    */
   public async request({
     method,
@@ -47,12 +47,13 @@ export class HttpTransport implements Eip1193Provider {
       return resultIn(answer);
     }
     const answers = listOf(answer).map(asRecord);
-    const limited = answers.find(
-      ({ error = null }) =>
-        error !== null && classify(error).retry === "rateLimited",
-    );
-    if (limited !== undefined) {
-      throw limited["error"];
+    const errors = answers.flatMap(({ error }) => error ?? []);
+    const isLimit = (error: unknown): boolean =>
+      classify(error).retry === "rateLimited";
+    const refused = errors.length === answers.length ? errors : [];
+    for (const error of [...errors.filter(isLimit), ...refused]) {
+      // eslint-disable-next-line @typescript-eslint/only-throw-error -- as providers do
+      throw error;
     }
     // The order of the answers is the node's choice.
     const byId = new Map(answers.map((one) => [one["id"], one]));

@@ -5,6 +5,7 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { text } from "node:stream/consumers";
+import { setTimeout } from "node:timers/promises";
 
 import { isAddress, isHexString, toQuantity } from "ethers";
 
@@ -36,11 +37,22 @@ export interface WarmPlan {
 
 type Call = readonly [method: string, ...params: unknown[]];
 
+/** Values that are asked for together: all state of the block, or none. */
+interface Batch {
+  readonly calls: Call[];
+  /** In the order of the calls; undefined for what fails. */
+  readonly results: Promise<readonly unknown[]>;
+}
+
+/** Milliseconds in which the simulator asks for what it can ask for at the same time. */
+const MOMENT_MS = 2;
+
 /** Most nodes take as many calls in one batch. */
 const BATCH_SIZE = 100;
 
 const CODE_METHOD = "eth_getCode";
 const STORAGE_METHOD = "eth_getStorageAt";
+const LIST_METHOD = "eth_createAccessList";
 const accountMethods = [
   "eth_getBalance",
   CODE_METHOD,
@@ -49,6 +61,9 @@ const accountMethods = [
 /** The block is the last parameter of each. */
 const stateMethods = [...accountMethods, STORAGE_METHOD];
 
+/** An access list is a hint: the values that it names are read of the branch. */
+const sameOnAllBranches = ["net_version", CHAIN_METHOD, LIST_METHOD];
+
 /**
  * The simulator asks once for each value of a block that is so far below the newest, and
  * else again in each call: its own limit is 128 on most chains.
@@ -56,14 +71,16 @@ const stateMethods = [...accountMethods, STORAGE_METHOD];
 const DEEP = 1_000;
 
 /**
- * What a fork reads from its node: each value once, and all of one branch of the chain.
- * State is asked for by the block's hash (EIP-1898). After what else is read, and all that
+ * What a fork reads from its node: each value once, all of one branch of the chain, and in one
+ * batch what is asked for at the same moment. State is asked for by the block's hash (EIP-1898). After what else is read, and all that
  * a node without hashes answers, the hash at the block's number is compared.
  *
  * Hardhat's simulator reads it from a server on loopback.
  */
 export class Memo {
   readonly #values = new Map<string, Promise<unknown>>();
+  /** Those that take more calls, by whether these ask for state. */
+  readonly #batches = new Map<boolean, Batch>();
   readonly #transport: HttpTransport;
   readonly #rpc: RpcClient;
   /** Nobody can guess it: other users of this machine must not reach the node. */
@@ -131,22 +148,16 @@ export class Memo {
       ["net_version"],
       chain,
     ];
-    await this.#fetch(calls);
     await Promise.all(calls.map(async (call) => await this.get(call)));
     return this.#rpc.parser(CHAIN_METHOD).number(await this.get(chain));
   }
 
   /** @throws VaultError VAULT_REORGED if the chain has replaced the block */
   public async get(call: Call): Promise<unknown> {
-    const key = JSON.stringify(call);
-    if (this.#isState(call) && !this.#values.has(key)) {
+    if (this.#isState(call) && !this.#values.has(JSON.stringify(call))) {
       await this.#warming;
     }
-    const value = this.#values.get(key) ?? this.#read(call);
-    this.#values.set(key, value);
-    // An error is no value: the next one to need it asks again.
-    value.catch(() => this.#values.delete(key));
-    return await value;
+    return await this.#value(call);
   }
 
   /**
@@ -156,37 +167,36 @@ export class Memo {
   public warm(plan: () => Promise<WarmPlan> | WarmPlan): void {
     const fill = async (): Promise<void> => {
       const { calls, accounts } = await plan();
-      const lists = await this.#ask(
-        calls.map((call) => ["eth_createAccessList", call, this.#at]),
+      const lists = await Promise.allSettled(
+        calls.map(
+          async (call) => await this.#value([LIST_METHOD, call, this.#at]),
+        ),
       );
-      const wanted: Call[] = [];
-      const wantAccount = (address: string): void => {
-        for (const method of accountMethods) {
-          wanted.push([method, address.toLowerCase(), this.#at]);
-        }
-      };
+      const wanted: Array<Promise<unknown>> = [];
+      const want = (method: string, address: string, ...slot: string[]) =>
+        wanted.push(
+          this.#value([method, address.toLowerCase(), ...slot, this.#at]),
+        );
+      const wantAccount = (address: string): void =>
+        accountMethods.forEach((method) => want(method, address));
       accounts.forEach(wantAccount);
       calls.flatMap(({ from, to }) => [from, to]).forEach(wantAccount);
       for (const list of lists) {
-        for (const entry of listOf(asRecord(list)["accessList"])) {
-          const { address, storageKeys } = asRecord(entry);
+        const { accessList } = asRecord(asRecord(list)["value"]);
+        for (const { address, storageKeys } of listOf(accessList).map(
+          asRecord,
+        )) {
           if (isAddress(address)) {
             wantAccount(address);
             for (const key of listOf(storageKeys)) {
-              const slot = toQuantity(String(key));
-              wanted.push([
-                STORAGE_METHOD,
-                address.toLowerCase(),
-                slot,
-                this.#at,
-              ]);
+              want(STORAGE_METHOD, address, toQuantity(String(key)));
             }
           }
         }
       }
-      await this.#fetch(wanted);
+      // A failure comes again when the value is needed.
+      await Promise.allSettled(wanted);
     };
-    // A failure here comes again when the value is needed.
     this.#warming = fill().catch(() => undefined);
   }
 
@@ -207,65 +217,79 @@ export class Memo {
     await rm(this.folder, { recursive: true, force: true, maxRetries: 3 });
   }
 
-  /** Fetches values in few requests. What fails is left to {@link get}. */
-  async #fetch(wanted: readonly Call[]): Promise<void> {
-    const calls = new Map(wanted.map((call) => [JSON.stringify(call), call]));
-    const all = [...calls.values()];
-    const { hash: blockHash } = this.block;
-    const byHash = { blockHash, requireCanonical: true };
-    let results = await this.#ask(
-      all.map((call) => (this.#isState(call) ? atBlock(call, byHash) : call)),
-    );
-    if (results.every((result) => result === undefined)) {
-      // The node may take no hashes.
-      results = await this.#ask(all);
-      await this.requireSameBranch();
+  #value(call: Call): Promise<unknown> {
+    const key = JSON.stringify(call);
+    let value = this.#values.get(key);
+    if (value === undefined) {
+      value = this.#load(call);
+      this.#values.set(key, value);
+      // An error is no value: the next one to need it asks again.
+      value.catch(() => this.#values.delete(key));
     }
-    for (const [index, [key, call]] of [...calls].entries()) {
-      if (this.#isValue(call, results[index])) {
-        this.#values.set(key, Promise.resolve(results[index]));
-      }
-    }
+    return value;
   }
 
-  /** Asks in batches, else one by one. @returns Undefined for what fails. */
-  async #ask(calls: readonly Call[]): Promise<readonly unknown[]> {
-    const ask = async (...[method, ...params]: Call): Promise<unknown> =>
-      await this.#rpc.request(method, params).catch(fallbackTo(undefined));
-    const askTogether = async (batch: readonly Call[]) => {
-      const asked = batch.map(([method, ...params]) => ({ method, params }));
-      const answered = await ask(BATCH, ...asked);
-      return answered === undefined
-        ? await Promise.all(batch.map(async (call) => await ask(...call)))
-        : listOf(answered);
-    };
-    const answers: Array<Promise<readonly unknown[]>> = [];
-    for (let start = 0; start < calls.length; start += BATCH_SIZE) {
-      answers.push(askTogether(calls.slice(start, start + BATCH_SIZE)));
-    }
-    return (await Promise.all(answers)).flat();
-  }
-
-  async #read(call: Call): Promise<unknown> {
-    const rpc = this.#rpc;
-    const [method] = call;
-    const ask = async ([, ...params]: Call): Promise<unknown> =>
-      await rpc.request(method, params);
+  /** Asks for a value together with the others of the same moment, else alone. */
+  async #load(call: Call): Promise<unknown> {
     const isState = this.#isState(call);
-    const result = isState
-      ? await requestAt(
-          rpc,
-          this.block,
-          async (block) => await ask(atBlock(call, block)),
-        )
-      : await ask(call);
-    if (!isState || rpc.node.takesHashes !== true) {
+    const { calls, results } = this.#openBatch(isState);
+    const index = calls.push(call) - 1;
+    const result = (await results.catch(() => []))[index];
+    if (this.#isValue(call, result)) {
+      return result;
+    }
+    // The node may take no batches, or has refused this call.
+    const [alone] = await this.#ask([call], isState);
+    if (this.#isValue(call, alone)) {
+      return alone;
+    }
+    await this.requireSameBranch();
+    throw this.#rpc.parser(call[0]).invalid("the value has another form");
+  }
+
+  #openBatch(isState: boolean): Batch {
+    const open = this.#batches.get(isState);
+    if (open !== undefined && open.calls.length < BATCH_SIZE) {
+      return open;
+    }
+    const calls: Call[] = [];
+    const results = setTimeout(MOMENT_MS).then(async () => {
+      this.#batches.delete(isState);
+      return calls.length === 1 ? [] : await this.#ask(calls, isState);
+    });
+    const batch = { calls, results };
+    this.#batches.set(isState, batch);
+    return batch;
+  }
+
+  /** @returns Of a batch, undefined for what fails. */
+  async #ask(
+    calls: readonly Call[],
+    isState: boolean,
+  ): Promise<readonly unknown[]> {
+    const rpc = this.#rpc;
+    const send = async (block: unknown): Promise<readonly unknown[]> => {
+      const all = calls.map(([method, ...params]) => ({
+        method,
+        params: isState ? params.with(-1, block) : params,
+      }));
+      const [first] = all;
+      return first !== undefined && all.length === 1
+        ? [await rpc.request(first.method, first.params)]
+        : listOf(await rpc.request(BATCH, all));
+    };
+    const results = isState
+      ? await requestAt(rpc, this.block, send)
+      : await send(this.#at);
+    const isProven = isState
+      ? rpc.node.takesHashes === true
+      : calls.every(
+          (call) => sameOnAllBranches.includes(call[0]) || this.#isBlock(call),
+        );
+    if (!isProven) {
       await this.requireSameBranch();
     }
-    if (!this.#isValue(call, result)) {
-      throw rpc.parser(method).invalid("the value has another form");
-    }
-    return result;
+    return results;
   }
 
   /** True for a call that asks for state of the block. */
@@ -273,18 +297,22 @@ export class Memo {
     return stateMethods.includes(call[0]) && call.at(-1) === this.#at;
   }
 
+  /** True for a call that asks for the block itself, whose hash is compared. */
+  #isBlock([method, block]: Call): boolean {
+    return method === BLOCK_METHOD && block === this.#at;
+  }
+
   /**
    * False for another form of value, of which the simulator would take null and `0x` for 0,
    * and for the block of another branch.
    */
   #isValue(call: Call, result: unknown): boolean {
-    const [method, block] = call;
-    if (method === BLOCK_METHOD && block === this.#at) {
+    if (this.#isBlock(call)) {
       const { hash } = asRecord(result);
       return String(hash).toLowerCase() === this.block.hash.toLowerCase();
     }
     return this.#isState(call)
-      ? isHexString(result) && (method === CODE_METHOD || result !== "0x")
+      ? isHexString(result) && (call[0] === CODE_METHOD || result !== "0x")
       : result !== undefined;
   }
 
@@ -329,9 +357,4 @@ export class Memo {
       return { jsonrpc: "2.0", id, error: { code: -32_000, message } };
     }
   }
-}
-
-/** The same call at another block. */
-function atBlock([method, ...params]: Call, block: unknown): Call {
-  return [method, ...params.with(-1, block)];
 }

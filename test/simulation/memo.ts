@@ -202,7 +202,7 @@ describe("what a fork reads from its node", () => {
       const slot = call("eth_getStorageAt", OTHER, "0x1", AT);
       expect(await memo.get(slot)).to.equal("0x07");
       expect(await memo.get(balance)).to.equal("0x07");
-      expect(sizes()).to.deep.equal([1, 3 * 3 + 1]);
+      expect(sizes()).to.deep.equal([1, 3 * 3]);
     });
 
     it("a read works without the warming if the node has no access lists, or the plan fails", async () => {
@@ -275,9 +275,15 @@ describe("what a fork reads from its node", () => {
         ...answers.slice(1).toReversed(),
       ];
       await warm(ACCOUNT);
-      expect(sizes()).to.deep.equal([3, 1]);
+      expect(sizes()).to.deep.equal([3, 1, 1]);
       await expectValues();
       expect(sizes()).to.deep.equal([3, 1, 1]);
+    });
+
+    it("what is asked for at the same moment is fetched in one batch", async () => {
+      await Promise.all([memo.get(balance), memo.get(code)]);
+      expect(sizes()).to.deep.equal([2]);
+      await expectValues();
     });
 
     it("a batch has at most 100 calls", async () => {
@@ -315,11 +321,11 @@ describe("what a fork reads from its node", () => {
       expect(sizes()).to.deep.equal([3, 3, 3, 1]);
     });
 
-    it("what a batch answers with an error is left to who needs it", async () => {
+    it("what a batch answers with an error is asked for alone", async () => {
       server.handler = ({ request, isBatch }) =>
         isBatch && request.id === 1 ? out : byHash(request);
       await warm(ACCOUNT);
-      expect(sizes()).to.deep.equal([3, 1]);
+      expect(sizes()).to.deep.equal([3, 1, 1]);
       await expectValues();
       expect(sizes()).to.deep.equal([3, 1, 1]);
     });
