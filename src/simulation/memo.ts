@@ -9,7 +9,6 @@ import { setTimeout } from "node:timers/promises";
 
 import { isAddress, isHexString, toQuantity } from "ethers";
 
-import { fallbackTo } from "../errors.js";
 import { asRecord, listOf } from "../json.js";
 import { requestAt, requireSameBranch } from "../rpc/blocks.js";
 import { CHAIN_METHOD } from "../rpc/chain.js";
