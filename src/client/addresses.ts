@@ -15,6 +15,11 @@ export interface LocatedAddress<AddressT extends string = Address> {
   readonly source: string;
 }
 
+/** A contract that has an address. */
+export interface LocatedRole extends LocatedAddress {
+  readonly role: ContractRole;
+}
+
 /** Source of the addresses that deployMocks() binds. */
 export const MOCKS_SOURCE = "deployMocks()";
 

@@ -67,7 +67,10 @@ export function isZero(bytes: Buffer, start: number, end: number): boolean {
 
 const ADDRESS_SIZE = 20;
 
-/** By their last four bytes: a text as the key takes longer. */
+/**
+ * Addresses repeat, and the hash of one takes as long as a reading. By their last four
+ * bytes: a text as the key takes longer.
+ */
 const spelled = new Map<
   number,
   { readonly high: bigint; readonly middle: bigint; readonly address: Address }
@@ -99,6 +102,9 @@ export interface EncodedCall {
   /** Selector and arguments, 0x hex. */
   readonly data: string;
 }
+
+/** A call, and the contract that answers it. */
+export interface LocatedCall extends EncodedCall, LocatedAddress {}
 
 /**
  * Checks the arguments of an operation and encodes them.
@@ -212,32 +218,20 @@ function readStatic(
   }
 }
 
-/** A call with its answer, and what an error names. */
-interface AnsweredCall {
-  readonly call: Pick<EncodedCall, "operation" | "role">;
-  readonly target: LocatedAddress;
-  readonly network: string;
-  /** Default: `latest`. */
-  readonly block?: BlockId;
-  readonly answer: CallResult;
-  /** True if the account is known to have no code. Counts only if the answer is empty. */
-  readonly lacksCode: boolean;
-}
-
 /**
  * The value of an answer.
  *
+ * @param seen What an error names, and if the account is known to have no code, which counts
+ * only if the answer is empty.
  * @throws VaultError VAULT_CALL_REVERTED, VAULT_NO_CODE, VAULT_RETURN_DATA_MALFORMED
  */
-export function decodeAnswer({
-  call: { operation, role },
-  target,
-  network,
-  block,
-  answer,
-  lacksCode,
-}: AnsweredCall): unknown {
-  const { address, source } = target;
+export function decodeAnswer(
+  call: Omit<LocatedCall, "data">,
+  answer: CallResult,
+  seen: { network: string; block?: BlockId; lacksCode: boolean },
+): unknown {
+  const { operation, role, address, source } = call;
+  const { network, block, lacksCode } = seen;
   const contract = contractRoles[role].label;
   if ("reverted" in answer) {
     const { text: reason, kind } = answer.reverted;
@@ -258,7 +252,7 @@ export function decodeAnswer({
     return decoded.value;
   }
   if (answer.data.length === 0 && lacksCode) {
-    throw noCode(role, target, network, block);
+    throw noCode(role, call, network, block);
   }
   const { problem } = decoded;
   const details = { operation, contract, address, source, problem };

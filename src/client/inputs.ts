@@ -71,21 +71,10 @@ export function parseAccount(value: unknown, where: string): Address {
   return parseAddress(address ?? value, where);
 }
 
-/** Addresses repeat, and the hash of one takes as long as a reading. */
-const checksummed = new Map<string, Address>();
-const MOST_CHECKSUMMED = 10_000;
-
 /** @throws An error of ethers if it is no address, or its checksum is wrong. */
 export function checksumAddress(value: string): Address {
-  let address = checksummed.get(value);
-  if (address === undefined) {
-    // an address begins with 0x, but ethers types it as any string
-    address = getAddress(value) as Address;
-    if (checksummed.size < MOST_CHECKSUMMED) {
-      checksummed.set(value, address);
-    }
-  }
-  return address;
+  // an address begins with 0x, but ethers types it as any string
+  return getAddress(value) as Address;
 }
 
 /** Parses `1000`, `1_000`, `65.5e18` or 0x hex; undefined for any other text. */
@@ -304,14 +293,9 @@ export function parseTime(
   return BigInt(Math.floor(milliseconds / 1_000));
 }
 
-/** The year 5138 in seconds, and 1973 in milliseconds. */
-const FIRST_DOUBTFUL = 10n ** 11n;
-/** The year 5138 in milliseconds. */
-const LAST_DOUBTFUL = 10n ** 14n;
-
-/** Refuses seconds that are far from any round, but a usual time as milliseconds. */
+/** Refuses seconds from the year 5138 on which are a time before that year in milliseconds. */
 function refuseMilliseconds(time: bigint, where: string): void {
-  if (time >= FIRST_DOUBTFUL && time < LAST_DOUBTFUL) {
+  if (time >= 10n ** 11n && time < 10n ** 14n) {
     const seconds = time / 1_000n;
     throw invalidArgument(
       where,
@@ -365,11 +349,6 @@ export type OptionsOf<Schema> = {
     | (Schema[Name] extends Option<infer Value> ? Value : never)
     | undefined;
 };
-
-/** The options of one schema or of another one, not of both. */
-export type OneOf<First, Second> =
-  | (OptionsOf<First> & { readonly [Name in keyof Second]?: undefined })
-  | (OptionsOf<Second> & { readonly [Name in keyof First]?: undefined });
 
 /** @throws VaultError VAULT_INVALID_ARGUMENT for an option that the schema lacks */
 export function checkOptions(

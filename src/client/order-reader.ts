@@ -9,6 +9,7 @@ import type { RevertReason } from "../rpc/revert-reason.js";
 import { fewRetries } from "../rpc/rpc-client.js";
 import type { LocatedAddress } from "./addresses.js";
 import { encodeCall, viewOf } from "./codec.js";
+import type { LocatedCall } from "./codec.js";
 import {
   callLens,
   canRunLens,
@@ -67,8 +68,6 @@ export function isEmptyOrder(order: ListedOrder): order is Order {
 }
 
 const zeros: readonly unknown[] = [0n, 0, "", ZeroAddress];
-
-const getOrderInfo = { operation: "getOrderInfo", role: "trading" } as const;
 
 /** Requests for one order at the same time. */
 const SINGLE_READS = 16;
@@ -162,7 +161,9 @@ export class OrderReader {
         ids.map(async (id) => await this.#readAlone(id)),
       );
     }
-    const { context, target } = this;
+    const { context } = this;
+    // Of a call, an error names all but its data.
+    const call = this.#callOf(0n);
     const row = usedUpAtEnd(answer.entries.slice(0, ids.length));
     const rowStart = ids.length - row;
     const isUnknown =
@@ -186,7 +187,7 @@ export class OrderReader {
           ? this.#readAlone(orderID)
           : this.#toListed(
               orderID,
-              readAnswer(context, getOrderInfo, target, given, !entry.hasCode),
+              readAnswer(context, call, given, !entry.hasCode),
             );
       readings.push(reading.then((order) => others.set(index, order)));
     }
@@ -200,21 +201,21 @@ export class OrderReader {
    * then their row is taken for unknown ids. Else each of the row is read by itself.
    */
   async #useUpMore(ids: readonly bigint[]): Promise<boolean> {
-    const { context, target } = this;
-    const calls = ids.map((id) => {
-      const { data } = encodeCall("getOrderInfo", [id]);
-      return { target: target.address, data };
-    });
-    const { entries = [] } = (await tryLens(context, calls)) ?? {};
+    const calls = ids.map((id) => this.#callOf(id));
+    const { entries = [] } = (await tryLens(this.context, calls)) ?? {};
     const usedUp = entries.filter(({ status }) => status === "usedUp");
     return usedUp.length === ids.length;
   }
 
   /** Reads an order by a plain call, with all gas that the node allows. */
   async #readAlone(orderID: bigint): Promise<ListedOrder> {
-    const call = encodeCall("getOrderInfo", [orderID]);
-    const reading = this.#single(readCall, this.context, call, this.target);
+    const call = this.#callOf(orderID);
+    const reading = this.#single(readCall, this.context, call);
     return await this.#toListed(orderID, reading);
+  }
+
+  #callOf(orderID: bigint): LocatedCall {
+    return { ...encodeCall("getOrderInfo", [orderID]), ...this.target };
   }
 
   /** @throws The error, if it is not only of this order */

@@ -13,26 +13,20 @@ import {
   parseUint256,
   requireFixedBlock,
 } from "./inputs.js";
-import type { OneOf, OptionsOf } from "./inputs.js";
+import type { OptionsOf } from "./inputs.js";
 import { OrderReader, isEmptyOrder, isFailedOrder } from "./order-reader.js";
 import type { FailedOrder, ListedOrder, Orders, Part } from "./order-reader.js";
 import { scanOptions } from "./read-at-block.js";
 import type { Readable } from "./read-at-block.js";
 
-const rangeOptions = {
+const ordersOptions = {
+  ...scanOptions,
   /** First id of the range. Default: 0. */
   firstId: option<bigint | number>(),
   /** Last id of the range, included. Default: see {@link VaultClient.orders}. */
   lastId: option<bigint | number>(),
-};
-
-const idOptions = {
   /** Ids in place of a range; their order is kept. */
   ids: option<ReadonlyArray<bigint | number>>(),
-};
-
-const filterOptions = {
-  ...scanOptions,
   /**
    * Milliseconds until the last order, retries and the caller's own work included.
    * Default: no limit, and 300,000 for each request. After it, the iteration throws
@@ -57,10 +51,7 @@ const filterOptions = {
 };
 
 /** Options of {@link VaultClient.orders}: a range of ids, or a list of them. */
-export type OrdersOptions = OptionsOf<typeof filterOptions> &
-  OneOf<typeof rangeOptions, typeof idOptions>;
-
-const ordersOptions = { ...filterOptions, ...rangeOptions, ...idOptions };
+export interface OrdersOptions extends OptionsOf<typeof ordersOptions> {}
 
 const MAX_CHUNK = 800;
 /** Requests under way: more would be faster, but take more memory. */

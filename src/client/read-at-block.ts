@@ -20,7 +20,7 @@ import { isRefusal } from "../rpc/errors.js";
 import type { RequestOptions, RpcClient } from "../rpc/rpc-client.js";
 import type { LocatedAddress } from "./addresses.js";
 import { decodeAnswer, decodeOutputs } from "./codec.js";
-import type { EncodedCall } from "./codec.js";
+import type { EncodedCall, LocatedCall } from "./codec.js";
 import { explainAnswer } from "./error-abis.js";
 import type { ErrorAbisOf } from "./error-abis.js";
 import { option } from "./inputs.js";
@@ -121,27 +121,22 @@ export function isNotConfigured({ code }: Pick<VaultError, "code">): boolean {
   return code === "VAULT_CONTRACT_NOT_CONFIGURED";
 }
 
-export interface LocatedCall {
-  readonly call: EncodedCall;
-  readonly target: LocatedAddress;
-}
-
 /** @throws VaultError for a contract without an address */
 export async function locate(
   { locate: find }: Context,
   call: EncodedCall,
 ): Promise<LocatedCall> {
-  return { call, target: await find(call.role, call.operation) };
+  return { ...call, ...(await find(call.role, call.operation)) };
 }
 
 /** Reads by one `eth_call` of a contract. */
 export async function readCall(
   context: Context,
-  call: EncodedCall,
-  target: LocatedAddress,
+  call: LocatedCall,
 ): Promise<unknown> {
   const { rpc, from, block } = context;
-  const request = { from, to: target.address, data: call.data };
+  const { address, data } = call;
+  const request = { from, to: address, data };
   const answer = await requestAtBlock(
     rpc,
     block,
@@ -149,8 +144,8 @@ export async function readCall(
   );
   const isEmpty = "data" in answer && answer.data.length === 0;
   // A call to an account without code succeeds with empty data.
-  const lacksCode = isEmpty && !(await hasCode(rpc, target.address, block));
-  return await readAnswer(context, call, target, answer, lacksCode);
+  const lacksCode = isEmpty && !(await hasCode(rpc, address, block));
+  return await readAnswer(context, call, answer, lacksCode);
 }
 
 /**
@@ -160,15 +155,14 @@ export async function readCall(
  */
 export async function readAnswer(
   context: Context,
-  call: Pick<EncodedCall, "operation" | "role">,
-  target: LocatedAddress,
+  call: Omit<LocatedCall, "data">,
   given: CallResult,
   lacksCode: boolean,
 ): Promise<unknown> {
   const { rpc, block } = context;
   const answer = await explainAnswer(given, context);
   const { network } = rpc;
-  return decodeAnswer({ call, target, network, block, answer, lacksCode });
+  return decodeAnswer(call, answer, { network, block, lacksCode });
 }
 
 /**
@@ -269,11 +263,11 @@ export async function readAt(
       // The last requests: at the newest block, nothing is older than they are. The contract
       // may refuse callers with code, such as the lens.
       values: await Promise.all(
-        calls.map(async ({ call, target }, index) => {
+        calls.map(async (call, index) => {
           const answer = answers[index];
           return answer !== undefined && "value" in answer
             ? answer.value
-            : await readCall(at, call, target).catch(orFailed);
+            : await readCall(at, call).catch(orFailed);
         }),
       ),
     };
@@ -313,14 +307,11 @@ async function askLens(
   targets: readonly string[] = [],
 ) {
   const lens = await tryLens(context, [
-    ...calls.map(({ call: { data }, target: { address: target } }) => ({
-      target,
-      data,
-    })),
+    ...calls,
     // Only the presence of code matters here, not the result.
-    ...targets.map((target) => ({ target, data: "0x" })),
+    ...targets.map((address) => ({ address, data: "0x" })),
   ]);
-  const answers = calls.map(({ call: { operation } }, index) => {
+  const answers = calls.map(({ operation }, index) => {
     const entry = lens?.entries[index];
     return lens !== undefined && entry?.status === "returned"
       ? decodeOutputs(operation, lens.bytes.subarray(entry.start, entry.end))

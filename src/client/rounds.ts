@@ -13,7 +13,7 @@ import {
   option,
 } from "./inputs.js";
 import type { BlockTag, OptionsOf } from "./inputs.js";
-import { readCall, scanOptions } from "./read-at-block.js";
+import { locate, readCall, scanOptions } from "./read-at-block.js";
 import type { Context, Readable } from "./read-at-block.js";
 
 /** Requests at the same time, each one small `eth_call`. */
@@ -70,13 +70,12 @@ const roundsOptions = {
 /** Options of {@link VaultClient.rounds}. */
 export interface RoundsOptions extends OptionsOf<typeof roundsOptions> {}
 
-/** A look at a block. */
+/** What a block showed. */
 interface Look {
   readonly block: number;
-  isRead: boolean;
   /** Undefined if there is none, or if it cannot be read. */
-  round?: VaultRound | undefined;
-  error?: VaultError;
+  readonly round?: VaultRound;
+  readonly error?: VaultError;
 }
 
 /** @see VaultClient.rounds */
@@ -119,60 +118,57 @@ export async function* readRounds(
 async function* search(
   first: number,
   last: number,
-  read: (block: number) => Promise<Pick<Look, "error" | "round">>,
+  read: (block: number) => Promise<Look>,
   { concurrency = CONCURRENCY, onProgress }: RoundsOptions,
 ): AsyncGenerator<Look, void, undefined> {
-  const looks = equalDistances(first, last).map(lookAt);
-  let [done, total] = [0, looks.length];
-  while (looks.length > 0) {
-    const wave: Look[] = [];
-    for (const [index, look] of looks.entries()) {
-      const next = looks[index + 1];
+  const blocks = equalDistances(first, last);
+  const looks = new Map<number, Look>();
+  let [done, total] = [0, blocks.length];
+  while (blocks.length > 0) {
+    const wave: number[] = [];
+    for (const [index, block] of blocks.entries()) {
       if (wave.length === concurrency) {
         break;
       }
-      if (!look.isRead) {
-        wave.push(look);
-      } else if (next?.isRead === true && !isSearched(look, next)) {
+      const next = blocks[index + 1] ?? block;
+      const [look, nextLook] = [looks.get(block), looks.get(next)];
+      if (look === undefined) {
+        wave.push(block);
+      } else if (nextLook !== undefined && !isSearched(look, nextLook)) {
         total += 1;
         // The next turn of this loop takes it.
-        const middle = Math.floor((look.block + next.block) / 2);
-        looks.splice(index + 1, 0, lookAt(middle));
+        blocks.splice(index + 1, 0, Math.floor((block + next) / 2));
       }
     }
     await Promise.all(
-      wave.map(async (look) => {
-        Object.assign(look, await read(look.block), { isRead: true });
+      wave.map(async (block) => {
+        looks.set(block, await read(block));
         done += 1;
         // JavaScript also accepts an async one, whose rejection ends the list, too.
         await onProgress?.({ done, total });
       }),
     );
     for (;;) {
-      const [look, next] = looks;
-      if (look === undefined || !isSearched(look, next)) {
+      const [block = first, next = block] = blocks;
+      const [look, nextLook] = [looks.get(block), looks.get(next)];
+      if (look === undefined || !isSearched(look, nextLook)) {
         break;
       }
-      looks.shift();
+      blocks.shift();
+      looks.delete(block);
       yield look;
     }
   }
 }
 
-function lookAt(block: number): Look {
-  return { block, isRead: false };
-}
-
-/** True if nothing is left to find between a block and the next one. */
+/** True if nothing is left to find between a block and the next one, which is read, too. */
 function isSearched(one: Look, next: Look | undefined): boolean {
   if (next === undefined) {
-    return one.isRead;
+    return false;
   }
   const isSameState =
     isSame(one.round, next.round) && one.round?.settled === next.round?.settled;
-  return (
-    one.isRead && next.isRead && (isSameState || next.block - one.block === 1)
-  );
+  return isSameState || next.block - one.block === 1;
 }
 
 /**
@@ -234,19 +230,18 @@ function startsAfter(one: VaultRound, other: VaultRound): boolean {
 async function roundReader(
   context: Context,
   last: PinnedBlock,
-): Promise<(block: number) => Promise<Pick<Look, "error" | "round">>> {
-  const call = encodeCall("getLatestRoundInfo", []);
-  const target = await context.locate(call.role, call.operation);
+): Promise<(block: number) => Promise<Look>> {
+  const call = await locate(context, encodeCall("getLatestRoundInfo", []));
   return async (block) => {
     try {
       const at = { ...context, block: block === last.number ? last : block };
       // the decoder follows the table entry that makes the type
-      const round = (await readCall(at, call, target)) as VaultRound;
+      const round = (await readCall(at, call)) as VaultRound;
       // A factory may return zeros before its first round.
-      return Object.values(round).some(Boolean) ? { round } : {};
+      return Object.values(round).some(Boolean) ? { block, round } : { block };
     } catch (error) {
       if (VaultError.isVaultError(error) && error.kind === "chain") {
-        return { error };
+        return { block, error };
       }
       throw error;
     }

@@ -61,14 +61,14 @@ export async function takePinnedSnapshot(
       async (call) => await locate(context, call).catch(orThrow),
     ),
   );
-  const located = found.filter((query) => "call" in query);
+  const located = found.filter((query) => "data" in query);
   const { block, pin } = await readHeader(context);
   const { values, chainId } = await readAt(context, pin, located, [], orThrow);
   const left = values.values();
   const readings: Record<string, unknown> = {};
   for (const [index, { path }] of standaloneQueries.entries()) {
     const query = found[index];
-    const isRead = query !== undefined && "call" in query;
+    const isRead = query !== undefined && "data" in query;
     set(readings, path, isRead ? left.next().value : query);
   }
   const snapshot: unknown = { chainId, block, ...readings };

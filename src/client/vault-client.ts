@@ -32,6 +32,7 @@ import type {
   AddressResolver,
   ContractAddresses,
   LocatedAddress,
+  LocatedRole,
 } from "./addresses.js";
 import { encodeCall } from "./codec.js";
 import { errorAbisIn } from "./error-abis.js";
@@ -48,7 +49,12 @@ import type { AddressLike, BlockTag, OptionsOf } from "./inputs.js";
 import type { ListedOrder, Order } from "./order-reader.js";
 import { readOrders } from "./orders.js";
 import type { OrdersOptions } from "./orders.js";
-import { isNotConfigured, readCall, readOptions } from "./read-at-block.js";
+import {
+  isNotConfigured,
+  locate,
+  readCall,
+  readOptions,
+} from "./read-at-block.js";
 import type { Context, ReadOptions } from "./read-at-block.js";
 import { ReadMethods } from "./reads.js";
 import { readRounds } from "./rounds.js";
@@ -156,15 +162,22 @@ export class VaultClient extends ReadMethods {
    * ```
    */
   public get addresses(): Promise<VaultAddresses> {
-    const located = contractRoleNames.map(async (role) => {
-      const found = await this.addressOf(role).catch(
-        fallbackTo(undefined, isNotConfigured),
-      );
-      return found === undefined ? [] : [[role, found.address] as const];
-    });
-    return Promise.all(located).then((found) =>
-      Object.fromEntries(found.flat()),
+    return this.locateAll().then((found) =>
+      Object.fromEntries(found.map(({ role, address }) => [role, address])),
     );
+  }
+
+  /** @internal The contracts that have an address, each with its source. */
+  public async locateAll(): Promise<readonly LocatedRole[]> {
+    const found = await Promise.all(
+      contractRoleNames.map(async (role) => {
+        const located = await this.addressOf(role).catch(
+          fallbackTo(undefined, isNotConfigured),
+        );
+        return located === undefined ? [] : { role, ...located };
+      }),
+    );
+    return found.flat();
   }
 
   /**
@@ -210,8 +223,7 @@ export class VaultClient extends ReadMethods {
     checkOptions(operation, options, readOptions);
     const call = encodeCall(operation, args);
     const context = await this.openContext(options, DEFAULT_TIMEOUT_MS);
-    const target = await context.locate(call.role, operation);
-    const value = await readCall(context, call, target);
+    const value = await readCall(context, await locate(context, call));
     // the decoder follows the table entry that makes the type
     return value as OperationResult<Name>;
   }
@@ -414,7 +426,7 @@ export type VaultContracts = {
 
 /** The ethers contracts by role, each made when it is first used. */
 function createContracts(
-  locate: (role: ContractRole) => Promise<LocatedAddress>,
+  find: (role: ContractRole) => Promise<LocatedAddress>,
   runner: () => ContractRunner,
 ): VaultContracts {
   const contracts = {};
@@ -422,7 +434,7 @@ function createContracts(
     let contract: Contract | undefined;
     const create = (): Contract => {
       const made = new Contract(
-        { getAddress: async () => (await locate(role)).address },
+        { getAddress: async () => (await find(role)).address },
         factories[contractRoles[role].abi].createInterface(),
         runner(),
       );

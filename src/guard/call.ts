@@ -149,7 +149,7 @@ async function readRound(
 ): Promise<GuardedSettlement["round"]> {
   const context = { ...vault.readContext(), block };
   const call = encodeCall("getLatestRoundInfo", []);
-  const round = await readCall(context, call, factory).catch(
+  const round = await readCall(context, { ...call, ...factory }).catch(
     fallbackTo(
       { startTime: 0n, strikePrice: 0n },
       ({ code }) => code === "VAULT_CALL_REVERTED",

@@ -370,7 +370,7 @@ async function whatStays(
   };
   const kept: Address[] = [];
   for (const token of contractsNaming(address, logs)) {
-    const { target: to, data } = balanceCall(token, address);
+    const { address: to, data } = balanceCall(token, address);
     const call = { from: address, to, data };
     const rise = await riseOf(async (block) =>
       balanceIn(await callContract(rpc, call, block)),

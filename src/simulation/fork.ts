@@ -27,8 +27,8 @@ import { classify } from "../rpc/errors.js";
 import { FORK_REQUESTS, Memo } from "./memo.js";
 import type { WarmPlan } from "./memo.js";
 import type { Watched } from "./types.js";
-import { findContracts, makeWatchList } from "./watch-list.js";
-import type { KnownContract } from "./watch-list.js";
+import { makeWatchList } from "./watch-list.js";
+import type { LocatedRole } from "../client/addresses.js";
 
 /** Connection to an in-process fork. */
 export type ForkConnection = NetworkConnection<ChainType | string>;
@@ -94,12 +94,12 @@ export async function fork(
     });
   }
   const block = await readForkedBlock(vault, blockNumber);
-  const contracts = await findContracts(vault);
+  const contracts = await vault.locateAll();
   const own = await settingsFor(vault, contracts);
   const instances: Record<string, typeof own> = {};
   for (const name of Object.keys(configured.instances)) {
     const instance = vault.instance(name);
-    const others = await findContracts(instance);
+    const others = await instance.locateAll();
     instances[name] = await settingsFor(instance, others);
   }
   const plan = async (): Promise<WarmPlan> => {
@@ -132,7 +132,7 @@ export async function readForkedBlock(
 /** With all addresses, as the vault may be closed before its fork. */
 async function settingsFor(
   vault: VaultHost,
-  contracts: readonly KnownContract[],
+  contracts: readonly LocatedRole[],
 ) {
   const guard = await vault.guardAddress();
   return {
@@ -161,7 +161,7 @@ export function planFor(
   return {
     // Of the lens, only the simulator has the code.
     calls: [
-      ...reads.map(({ target: to, data }) => ({ from, to, data })),
+      ...reads.map(({ address: to, data }) => ({ from, to, data })),
       ...(route === undefined ? [] : [settlementCall(route)]),
     ],
     accounts: [...accounts, ...others],

@@ -42,11 +42,10 @@ import {
   accountIn,
   balanceCall,
   balanceIn,
-  findContracts,
   makeWatchList,
   roundOf,
 } from "./watch-list.js";
-import type { KnownContract } from "./watch-list.js";
+import type { LocatedRole } from "../client/addresses.js";
 
 /** Round's `end`, duration from the chain's clock (`+1h`), ISO date, or Unix seconds. */
 export type SimulationTime = string | number | bigint;
@@ -156,7 +155,7 @@ export interface Simulated {
   readonly base: Block;
   readonly sender: Address;
   /** Contracts whose balances were read. */
-  readonly contracts: readonly KnownContract[];
+  readonly contracts: readonly LocatedRole[];
   /** Sender's balance before, in wei. */
   readonly balance: bigint;
   /** Gas used before refunds, or an upper bound of it; null if nothing was executed. */
@@ -240,7 +239,7 @@ export async function simulate(
   const { orderIDs = [], tokens, price, hardfork } = request;
   const sender = checksumAddress(request.sender);
   const [contracts, route] = await Promise.all([
-    findContracts(vault),
+    vault.locateAll(),
     request.route ?? findRoute(vault, sender, base, { tokens }),
   ]);
   const { gas: configured } = connection.networkConfig;

@@ -1,6 +1,5 @@
 // What is read before and after a settlement, and what differs.
 
-import type { LocatedAddress } from "../client/addresses.js";
 import {
   WORD,
   decodeAnswer,
@@ -8,51 +7,18 @@ import {
   hexWord,
   readWord,
 } from "../client/codec.js";
+import type { LocatedRole } from "../client/addresses.js";
 import { checksumAddress } from "../client/inputs.js";
 import type { LensFacts, ReadCall } from "../client/lens/lens.js";
-import {
-  failedReading,
-  isFailedReading,
-  isNotConfigured,
-} from "../client/read-at-block.js";
+import { failedReading, isFailedReading } from "../client/read-at-block.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
-import { assertInvariant, fallbackTo, invalidArgument } from "../errors.js";
-import type { VaultHost } from "../host.js";
+import { assertInvariant, invalidArgument } from "../errors.js";
 import { asRecord } from "../json.js";
-import {
-  contractRoleNames,
-  get,
-  operationEntry,
-  standaloneQueries,
-} from "../protocol/index.js";
-import type {
-  Address,
-  ContractRole,
-  Field,
-  VaultRound,
-} from "../protocol/index.js";
+import { get, operationEntry, standaloneQueries } from "../protocol/index.js";
+import type { Address, Field, VaultRound } from "../protocol/index.js";
 import type { CallResult } from "../rpc/chain.js";
 import { NATIVE } from "./tokens.js";
 import type { ReadingChange, ReadingValue, State, Watched } from "./types.js";
-
-export interface KnownContract extends LocatedAddress {
-  readonly role: ContractRole;
-}
-
-/** @throws VaultError if a configured address cannot be used */
-export async function findContracts(
-  vault: VaultHost,
-): Promise<readonly KnownContract[]> {
-  const found = await Promise.all(
-    contractRoleNames.map(async (role) => {
-      const located = await vault
-        .addressOf(role)
-        .catch(fallbackTo(undefined, isNotConfigured));
-      return located === undefined ? [] : { role, ...located };
-    }),
-  );
-  return found.flat();
-}
 
 /** Values or failed readings by name. Example: `pools.public`, `orders.7`. */
 export type Readings = ReadonlyMap<string, unknown>;
@@ -94,7 +60,7 @@ export function makeWatchList({
   tokens: given = [],
 }: {
   readonly network: string;
-  readonly contracts: readonly KnownContract[];
+  readonly contracts: readonly LocatedRole[];
   readonly sender: Address;
   readonly orderIDs?: readonly bigint[];
   readonly tokens?: readonly string[];
@@ -104,30 +70,28 @@ export function makeWatchList({
     call: encodeCall("getOrderInfo", [id]),
   }));
   const named = [...readings, ...orders].flatMap(({ name, call }) => {
-    const target = contracts.find(({ role }) => role === call.role);
-    return target === undefined ? [] : [{ name, call, target }];
+    const contract = contracts.find(({ role }) => role === call.role);
+    return contract === undefined
+      ? []
+      : [{ name, call: { ...call, ...contract } }];
   });
   const addresses = contracts.map(({ address }) => address);
   const accounts = [...new Set([sender, ...addresses])];
   const tokens = given.map(checksumAddress);
   const reads = [
-    ...named.map(({ call: { data }, target: { address } }) => ({
-      target: address,
-      data,
-    })),
+    ...named.map(({ call }) => call),
     ...accounts.flatMap((account) =>
       tokens.map((token) => balanceCall(token, account)),
     ),
   ];
   const decode: WatchList["decode"] = ({ facts, answers }, surplus = 0n) => {
     const found = new Map<string, unknown>();
-    for (const [index, { name, call, target }] of named.entries()) {
+    for (const [index, { name, call }] of named.entries()) {
       const answer = answers[index];
       assertInvariant(answer !== undefined, "a read without an answer");
-      const lacksCode = accountIn(facts, target.address).codeSize === 0n;
-      const answered = { call, target, network, answer, lacksCode };
+      const lacksCode = accountIn(facts, call.address).codeSize === 0n;
       try {
-        found.set(name, decodeAnswer(answered));
+        found.set(name, decodeAnswer(call, answer, { network, lacksCode }));
       } catch (error) {
         found.set(name, failedReading(error));
       }
@@ -157,7 +121,7 @@ export function makeWatchList({
 
 /** `balanceOf(address)` of an ERC-20 contract. */
 export function balanceCall(token: string, account: string): ReadCall {
-  return { target: token, data: `0x70a08231${hexWord(account)}` };
+  return { address: token, data: `0x70a08231${hexWord(account)}` };
 }
 
 /** @returns Undefined for an answer that is no balance. */

@@ -78,10 +78,10 @@ describe("the lens", () => {
   const readCalls = async (codes: readonly string[]) => {
     const calls: ReadCall[] = [];
     for (const [index, code] of codes.entries()) {
-      const target = await place(addressOf(`c0de0${index}`), code);
-      calls.push({ target, data: "0x" });
+      const address = await place(addressOf(`c0de0${index}`), code);
+      calls.push({ address, data: "0x" });
     }
-    const nobody = { target: NOBODY, data: "0x1234" };
+    const nobody = { address: NOBODY, data: "0x1234" };
     return await read(encodeReadCalls([...calls, nobody]));
   };
 
@@ -101,16 +101,16 @@ describe("the lens", () => {
   });
 
   it("readCalls() sends each call its own data, whatever its length", async () => {
-    const target = await place(addressOf("c0de0"), RETURNS_ITS_INPUT);
+    const address = await place(addressOf("c0de0"), RETURNS_ITS_INPUT);
     const inputs = ["0x", "0x01", `0x${"ab".repeat(5_000)}`, "0x02"];
     const { entries } = await read(
-      encodeReadCalls(inputs.map((data) => ({ target, data }))),
+      encodeReadCalls(inputs.map((data) => ({ address, data }))),
     );
     expect(entries.map(({ data }) => `0x${data}`)).to.deep.equal(inputs);
   });
 
   it("readCalls() makes more calls than a byte can count", async () => {
-    const calls = Array(300).fill({ target: NOBODY, data: "0x" });
+    const calls = Array(300).fill({ address: NOBODY, data: "0x" });
     expect((await read(encodeReadCalls(calls))).entries).to.have.length(300);
   });
 

@@ -63,8 +63,6 @@ export async function lazyVault(): Promise<void> {
   await mocks.succeed("getOrderInfo", { orderId: 1n });
   // @ts-expect-error -- no error of the mocks, and no signature
   await mocks.fail("getOrderInfo", { customError: "Paused" });
-  // @ts-expect-error -- a list, or a range
-  vault.orders({ ids: [1], firstId: 1 });
   // @ts-expect-error -- not a value of a new round
   await mocks.startNextRound({ settled: true });
   // @ts-expect-error -- no such contract

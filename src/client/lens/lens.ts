@@ -29,7 +29,7 @@ export interface Caller {
 }
 
 export interface ReadCall {
-  readonly target: string;
+  readonly address: string;
   readonly data: string;
 }
 
@@ -38,8 +38,8 @@ const READ_CALLS = lensInterface.getFunction("readCalls")?.selector;
 /** Packs calls as contracts/lens/VaultLens.sol expects them. */
 export function encodeReadCalls(calls: readonly ReadCall[]): string {
   const packed = calls.map(
-    ({ target, data }) =>
-      `${target.slice(2).toLowerCase()}${twoBytes((data.length - 2) / 2)}${data.slice(2)}`,
+    ({ address, data }) =>
+      `${address.slice(2).toLowerCase()}${twoBytes((data.length - 2) / 2)}${data.slice(2)}`,
   );
   return `${READ_CALLS}${twoBytes(calls.length)}${packed.join("")}`;
 }
@@ -79,7 +79,7 @@ export async function tryLens(
   if (
     node.runsLens === false ||
     // The lens would replace the contract to read.
-    calls.some(({ target }) => target === from)
+    calls.some(({ address }) => address === from)
   ) {
     return undefined;
   }
@@ -305,7 +305,7 @@ const LEND = lensInterface.getFunction("lend")?.selector;
 /** Reads the block that the lens runs in, and balance and code of accounts. */
 export function factsCall(lens: string, accounts: readonly string[]): ReadCall {
   const words = [WORD, accounts.length, ...accounts].map(hexWord);
-  return { target: lens, data: [FACTS_OF, ...words].join("") };
+  return { address: lens, data: [FACTS_OF, ...words].join("") };
 }
 
 /** @param needed Wei of the lens, for an account that has less, or has code. */
@@ -315,7 +315,7 @@ export function lendCall(
   needed: bigint,
 ): ReadCall {
   const words = [account, needed].map(hexWord);
-  return { target: lens, data: [LEND, ...words].join("") };
+  return { address: lens, data: [LEND, ...words].join("") };
 }
 
 export interface LensFacts {

@@ -290,7 +290,7 @@ async function readAll(
 ): Promise<State> {
   const { from } = vault.readContext({});
   const call = async (
-    { target: to, data }: ReadCall,
+    { address: to, data }: ReadCall,
     ...overrides: readonly object[]
   ): Promise<CallResult> => {
     const asked = { from, to, data };

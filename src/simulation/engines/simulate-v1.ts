@@ -122,7 +122,7 @@ function blockOf(
 ): object {
   const { number, timestamp, baseFeePerGas } = next;
   const fee = gas * gasPrice;
-  const toCall = ({ target: to, data: input }: ReadCall) => ({
+  const toCall = ({ address: to, data: input }: ReadCall) => ({
     from: reader,
     to,
     input,
