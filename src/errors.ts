@@ -4,14 +4,13 @@ import { escapeUntrusted } from "./escape.js";
 /**
  * `text`: what happened. `fix`: what to do. `{name}`: an argument. `cli`: the fix on
  * the command line, if more than an option's name differs; `{--network}` repeats the
- * options that choose the contracts.
- * `refuses`: the error ends a settlement as `refused`, before anything is sent.
+ * options that choose the contracts there.
  */
 type Errors = Readonly<
-  Record<string, { refuses?: true; text: string; fix: string; cli?: string }>
+  Record<string, { text: string; fix: string; cli?: string }>
 >;
 
-const errors = {
+const others = {
   /** An option or a setting is wrong; nothing was sent. */
   user: {
     VAULT_INVALID_ADDRESS: {
@@ -34,10 +33,6 @@ const errors = {
     VAULT_INVALID_ENUM: {
       text: "{where} is not one of {allowed}: {value}.",
       fix: "Use one of the listed values.",
-    },
-    VAULT_INVALID_DECIMAL: {
-      text: "{where} is not a decimal number from 0 up, with at most {decimals} digits after the point and at most 256 bits: {value}.",
-      fix: "Write digits and at most one point, for example 12.5. The number is never rounded.",
     },
     VAULT_INVALID_TIME: {
       text: "{where} is not {form}: {value}.",
@@ -75,108 +70,9 @@ const errors = {
       text: "The fixture {file} cannot be used: {problem}.",
       fix: "Check the path, or record it again: `npx hardhat vault capture --network <name> --out '{file}'`.",
     },
-    VAULT_WRONG_CHAIN: {
-      refuses: true,
-      text: "Network {network} is configured for chain id {expected}, but the node returned {actual}.",
-      fix: "Correct networks.{network}.chainId or networks.{network}.url. Nothing was sent.",
-    },
-    VAULT_NO_SIGNER: {
-      refuses: true,
-      text: "Network {network} has no account that can send a transaction.",
-      fix: "Set networks.{network}.accounts, or use a node that holds keys.",
-    },
-    VAULT_UNKNOWN_SIGNER: {
-      refuses: true,
-      text: "{from} is not an account of network {network}; its accounts are: {known}.",
-      fix: "Add the key of {from} to networks.{network}.accounts, or settle with one of its accounts. Nothing was sent.",
-    },
-    VAULT_INVALID_KEY: {
-      text: "{where} is not valid: {problem}.",
-      fix: "Correct it, or the configuration variable that it uses.",
-    },
-    VAULT_INVALID_GUARD: {
-      refuses: true,
-      text: "The guard {guard} on network {network} cannot be used: {problem} (address from {source}).",
-      fix: "Deploy one with `npx hardhat vault deploy-guard`, and set the address that it prints. Nothing was sent.",
-      cli: "Deploy one with `npx hardhat vault deploy-guard{--network}`, and set the address that it prints. Nothing was sent.",
-    },
     VAULT_GUARD_NOT_DEPLOYED: {
       text: "The guard could not be deployed on network {network}: {problem}.",
       fix: "Look for the transaction, if its hash was printed, before you try again.",
-    },
-    VAULT_INSUFFICIENT_FUNDS: {
-      refuses: true,
-      text: "{from} has {balance} wei on network {network}, and the settlement may cost {cost} wei.",
-      fix: "Fund the account, or settle with another one. Nothing was sent.",
-    },
-    VAULT_FEE_ABOVE_LIMIT: {
-      refuses: true,
-      text: "The transaction needs {what} of {price} per gas on network {network}, which is above the limit of {limit} ({setting}).",
-      fix: "Try again when gas is cheaper, or raise {setting}. Nothing was sent.",
-    },
-    VAULT_FEE_LIMIT_NEEDED: {
-      refuses: true,
-      text: "Nobody is asked, network {network} is live, and no limit bounds the fee. A unit of gas costs {price} now.",
-      fix: "Write `maxFeePerGasLimit: {limit}n,` into networks.{network}.vault: ten times that. Or pass `maxFeePerGas: {limit}n`. Nothing was sent.",
-      cli: "Write `maxFeePerGasLimit: {limit}n,` into networks.{network}.vault: ten times that. Or pass `--max-fee-per-gas {limit}wei`, which `settle` takes. Nothing was sent.",
-    },
-    VAULT_REVERTED_BEFORE: {
-      refuses: true,
-      text: "Transaction {hash} was to settle this round on network {network}, and reverted in block {block}. Another one may be paid for in vain, too.",
-      fix: "Find out why it reverted. Then pass `confirm`, which asks a person, or `retryReverted: true`. Nothing was sent.",
-      cli: "Find out why it reverted. Then settle without --yes, which asks you, or with --retry-reverted. Nothing was sent.",
-    },
-    VAULT_GAS_LIMIT_TOO_LOW: {
-      refuses: true,
-      text: "The settings of network {network} limit the settlement to {gas} gas, which is less than it uses.",
-      fix: "Raise `gas` or `gasMultiplier` in networks.{network}, or omit both. Nothing was sent.",
-    },
-    VAULT_PENDING_TRANSACTIONS: {
-      refuses: true,
-      text: "Transactions of {from} on network {network} are not mined yet: {count}, from nonce {nonce} on. The settlement cannot be mined before them.",
-      fix: "Wait until they are mined, or replace them in the wallet that sent them. Nothing was sent.",
-    },
-    VAULT_NOT_CONFIRMED: {
-      refuses: true,
-      text: "Cancelled.",
-      fix: "Nothing was sent.",
-    },
-    VAULT_NO_TERMINAL: {
-      refuses: true,
-      text: "The task cannot ask for confirmation, because there is no terminal.",
-      fix: "Pass --yes to go on without a question; if an earlier settlement of this round reverted, --retry-reverted, too. Nothing was sent.",
-    },
-    VAULT_PREVIEW_CHANGED: {
-      refuses: true,
-      text: "The settlement was simulated again before sending, and {change}.",
-      fix: "Settle again to see the new preview. Nothing was sent.",
-    },
-    VAULT_SETTLEMENT_UNFINISHED: {
-      refuses: true,
-      text: "The outcome of an earlier settlement is not known yet: transaction {transaction}.",
-      fix: "Check it with the option `resume` of settleAll(); the journal is {file}. Nothing was sent.",
-      cli: "Check it with `npx hardhat vault settle --resume{--network}`; the journal is {file}. Nothing was sent.",
-    },
-    VAULT_NOTHING_TO_RESUME: {
-      refuses: true,
-      text: "There is no settlement of vault {vault} on network {network} to resume ({file}).",
-      fix: "Start one with settleAll(). Nothing was sent.",
-      cli: "Start one with `npx hardhat vault settle{--network}`. Nothing was sent.",
-    },
-    VAULT_SETTLEMENT_LOST: {
-      refuses: true,
-      text: "The interrupted settlement was never sent, or the node lost it: no transaction of {from} with nonce {nonce} is mined or pending.",
-      fix: "Settle again with the same account. The new transaction has the same nonce, so only one of the two can be mined.",
-    },
-    VAULT_CANNOT_REPLACE: {
-      refuses: true,
-      text: "The settlement's transaction of {from} with nonce {nonce} cannot be replaced: {problem}.",
-      fix: "{remedy}",
-    },
-    VAULT_JOURNAL_OF_OTHER_CHAIN: {
-      refuses: true,
-      text: "The journal {file} has an unfinished settlement ({transaction}) of chain {chainId} with the first block {genesis}, and the node answers {found} for its first block.",
-      fix: "Use a node of that chain, which has its first block. If that chain is gone, check that account {from} has no transaction on its way, and delete the file. Nothing was sent.",
     },
     VAULT_INVALID_JOURNAL: {
       text: "The settlement journal {file} cannot be used: {problem}.",
@@ -197,7 +93,6 @@ const errors = {
     VAULT_NO_SENDER: {
       text: "Network {network} has no account to settle with.",
       fix: "Name an account with the option `from`, or set networks.{network}.from. Its key is not needed.",
-      cli: "Name an account with --from, or set networks.{network}.from. Its key is not needed.",
     },
     VAULT_HARDHAT_ERROR: {
       text: "{source} failed: {problem}",
@@ -230,48 +125,13 @@ const errors = {
       text: "{operation} returned bytes that do not match its ABI: {problem} ({contract} contract {address}).",
       fix: "The address probably belongs to another contract. It comes from {source}: check it there.",
     },
-    VAULT_ROUND_CHANGED: {
-      refuses: true,
-      text: "The round changed. Expected: {expected}. Now: {actual}.",
-      fix: "Start again if the current round is the one that you want.",
-    },
-    VAULT_SETTLEMENT_NEEDED: {
-      refuses: true,
-      text: "There is a round to settle: {round}.",
-      fix: "Call settleAll() to settle it. Nothing was sent.",
-      cli: "If a keeper settles it, look there: `npx hardhat vault status{--network}` and `npx hardhat vault doctor{--network}`. Nothing was sent.",
-    },
-    VAULT_WOULD_NOT_SETTLE: {
-      refuses: true,
-      text: "The contract accepts the call on network {network}, but the round is not settled by it.",
-      fix: "Check that {contract} and {factory} belong together. If the contract settles in several transactions, pass the option `partial`. Nothing was sent.",
-      cli: "Check that {contract} and {factory} belong together. If the contract settles in several transactions, pass --partial. Nothing was sent.",
-    },
     VAULT_ROUND_NOT_ENDED: {
       text: "The round has not ended yet: it ends at {time}.",
       fix: "Settle it after its end.",
     },
-    VAULT_NOT_SETTLER: {
-      refuses: true,
-      text: "{from} may not settle through the guard {guard}, which names another account.",
-      fix: "Settle with the guard's account, or deploy a guard for this one.",
-      cli: "Settle with the guard's account, or deploy a guard for this one: `npx hardhat vault deploy-guard{--network}`.",
-    },
     VAULT_GUARD_REFUSED: {
       text: "The guard {guard} refuses the settlement: {problem}.",
       fix: "A guard does not fit this vault and this account: settle with another account, or remove `guard` from the settings.",
-    },
-    VAULT_GUARD_KEEPS_TOKENS: {
-      refuses: true,
-      text: "The settlement would leave tokens in the guard {guard}, from which nobody can take them: {tokens}.",
-      fix: "Name them, and the guard forwards them: set {setting} to {list}, or pass `tokens: {list}`. It forwards ERC-20 tokens and native currency alone: for others, remove `guard` from the settings. Nothing was sent.",
-      cli: "Name them, and the guard forwards them: set {setting} to {list}, or add --tokens {option}. It forwards ERC-20 tokens and native currency alone: for others, remove `guard` from the settings. Nothing was sent.",
-    },
-    VAULT_TOKENS_NOT_KNOWN: {
-      refuses: true,
-      text: "On network {network}, {problem}. So it is not known which tokens the vault pays to its caller, the guard {guard}, which forwards those alone that are named.",
-      fix: "Name them with the option `tokens` or the setting `vault.tokens` (an empty list for none). Nothing was sent.",
-      cli: "Name them with --tokens 0x…,0x… (or none), or with the setting `vault.tokens`. Nothing was sent.",
     },
     VAULT_OUT_OF_GAS: {
       text: "settleAll runs out of gas on network {network}: it uses all of the {gas} that {limit}.",
@@ -286,8 +146,7 @@ const errors = {
     },
     VAULT_RPC_TIMEOUT: {
       text: "Network {network} did not answer {method} in time.",
-      fix: "Try again, or allow more time: raise networks.{network}.timeout for each request, or the option `timeout` for a whole read.",
-      cli: "Try again, or allow more time: raise networks.{network}.timeout, or pass --timeout to a task that has it.",
+      fix: "Try again, or allow more time: raise networks.{network}.timeout for each request, or the option `timeout`, where there is one.",
     },
     VAULT_RPC_ERROR: {
       text: "Network {network} refused {method}: {problem}",
@@ -296,11 +155,6 @@ const errors = {
     VAULT_RPC_INVALID_RESPONSE: {
       text: "The answer of network {network} to {method} cannot be used: {problem}",
       fix: "Check that networks.{network}.url is an Ethereum JSON-RPC endpoint.",
-    },
-    VAULT_STALE_HEAD: {
-      refuses: true,
-      text: "The newest block of network {network} is {age} s old (block {block}), and the limit is {limit} s: the node may be behind.",
-      fix: "Check that the node is synchronised, and this machine's clock. If the chain makes blocks on demand, set `maxHeadAge` in networks.{network}.vault. Nothing was sent.",
     },
     VAULT_CHAIN_CHANGED: {
       text: "Network {network} returned chain id {expected} at first and {actual} now.",
@@ -328,16 +182,137 @@ const errors = {
   },
 } as const satisfies Record<string, Errors>;
 
-/** Cause of an error: user input, a contract, the node, or a bug of this package. */
-export type ErrorKind = keyof typeof errors;
+/** They end a settlement as `refused`, before anything is sent. */
+const refusals = {
+  user: {
+    VAULT_WRONG_CHAIN: {
+      text: "Network {network} is configured for chain id {expected}, but the node returned {actual}.",
+      fix: "Correct networks.{network}.chainId or networks.{network}.url. Nothing was sent.",
+    },
+    VAULT_NO_SIGNER: {
+      text: "Network {network} has no account that can send a transaction.",
+      fix: "Set networks.{network}.accounts, or use a node that holds keys.",
+    },
+    VAULT_UNKNOWN_SIGNER: {
+      text: "{from} is not an account of network {network}; its accounts are: {known}.",
+      fix: "Add the key of {from} to networks.{network}.accounts, or settle with one of its accounts. Nothing was sent.",
+    },
+    VAULT_INVALID_GUARD: {
+      text: "The guard {guard} on network {network} cannot be used: {problem} (address from {source}).",
+      fix: "Deploy one with `npx hardhat vault deploy-guard{--network}`, and set the address that it prints. Nothing was sent.",
+    },
+    VAULT_INSUFFICIENT_FUNDS: {
+      text: "{from} has {balance} wei on network {network}, and the settlement may cost {cost} wei.",
+      fix: "Fund the account, or settle with another one. Nothing was sent.",
+    },
+    VAULT_FEE_ABOVE_LIMIT: {
+      text: "The transaction needs {what} of {price} per gas on network {network}, which is above the limit of {limit} ({setting}).",
+      fix: "Try again when gas is cheaper, or raise {setting}. Nothing was sent.",
+    },
+    VAULT_FEE_LIMIT_NEEDED: {
+      text: "Nobody is asked, network {network} is live, and no limit bounds the fee. A unit of gas costs {price} now.",
+      fix: "Write `maxFeePerGasLimit: {limit}n,` into networks.{network}.vault: ten times that. Or pass `maxFeePerGas: {limit}n`. Nothing was sent.",
+      cli: "Write `maxFeePerGasLimit: {limit}n,` into networks.{network}.vault: ten times that. Or pass `--max-fee-per-gas {limit}wei`, which `settle` takes. Nothing was sent.",
+    },
+    VAULT_REVERTED_BEFORE: {
+      text: "Transaction {hash} was to settle this round on network {network}, and reverted in block {block}. Another one may be paid for in vain, too.",
+      fix: "Find out why it reverted. Then pass `confirm`, which asks a person, or `retryReverted: true`. Nothing was sent.",
+      cli: "Find out why it reverted. Then settle without --yes, which asks you, or with --retry-reverted. Nothing was sent.",
+    },
+    VAULT_GAS_LIMIT_TOO_LOW: {
+      text: "The settings of network {network} limit the settlement to {gas} gas, which is less than it uses.",
+      fix: "Raise `gas` or `gasMultiplier` in networks.{network}, or omit both. Nothing was sent.",
+    },
+    VAULT_PENDING_TRANSACTIONS: {
+      text: "Transactions of {from} on network {network} are not mined yet: {count}, from nonce {nonce} on. The settlement cannot be mined before them.",
+      fix: "Wait until they are mined, or replace them in the wallet that sent them. Nothing was sent.",
+    },
+    VAULT_NOT_CONFIRMED: {
+      text: "Cancelled.",
+      fix: "Nothing was sent.",
+    },
+    VAULT_NO_TERMINAL: {
+      text: "The task cannot ask for confirmation, because there is no terminal.",
+      fix: "Pass --yes to go on without a question; if an earlier settlement of this round reverted, --retry-reverted, too. Nothing was sent.",
+    },
+    VAULT_PREVIEW_CHANGED: {
+      text: "The settlement was simulated again before sending, and {change}.",
+      fix: "Settle again to see the new preview. Nothing was sent.",
+    },
+    VAULT_SETTLEMENT_UNFINISHED: {
+      text: "The outcome of an earlier settlement is not known yet: transaction {transaction}.",
+      fix: "Check it with the option `resume` of settleAll(), or `npx hardhat vault settle --resume{--network}`; the journal is {file}. Nothing was sent.",
+    },
+    VAULT_NOTHING_TO_RESUME: {
+      text: "There is no settlement of vault {vault} on network {network} to resume ({file}).",
+      fix: "Start one with settleAll(), or `npx hardhat vault settle{--network}`. Nothing was sent.",
+    },
+    VAULT_SETTLEMENT_LOST: {
+      text: "The interrupted settlement was never sent, or the node lost it: no transaction of {from} with nonce {nonce} is mined or pending.",
+      fix: "Settle again with the same account. The new transaction has the same nonce, so only one of the two can be mined.",
+    },
+    VAULT_CANNOT_REPLACE: {
+      text: "The settlement's transaction of {from} with nonce {nonce} cannot be replaced: {problem}.",
+      fix: "{remedy}",
+    },
+    VAULT_JOURNAL_OF_OTHER_CHAIN: {
+      text: "The journal {file} has an unfinished settlement ({transaction}) of chain {chainId} with the first block {genesis}, and the node answers {found} for its first block.",
+      fix: "Use a node of that chain, which has its first block. If that chain is gone, check that account {from} has no transaction on its way, and delete the file. Nothing was sent.",
+    },
+  },
+  chain: {
+    VAULT_ROUND_CHANGED: {
+      text: "The round changed. Expected: {expected}. Now: {actual}.",
+      fix: "Start again if the current round is the one that you want.",
+    },
+    VAULT_SETTLEMENT_NEEDED: {
+      text: "There is a round to settle: {round}.",
+      fix: "Call settleAll() to settle it. Nothing was sent.",
+      cli: "If a keeper settles it, look there: `npx hardhat vault status{--network}` and `npx hardhat vault doctor{--network}`. Nothing was sent.",
+    },
+    VAULT_WOULD_NOT_SETTLE: {
+      text: "The contract accepts the call on network {network}, but the round is not settled by it.",
+      fix: "Check that {contract} and {factory} belong together. If the contract settles in several transactions, pass the option `partial`. Nothing was sent.",
+    },
+    VAULT_NOT_SETTLER: {
+      text: "{from} may not settle through the guard {guard}, which names another account.",
+      fix: "Settle with the guard's account, or deploy a guard for this one: `npx hardhat vault deploy-guard{--network}`.",
+    },
+    VAULT_GUARD_KEEPS_TOKENS: {
+      text: "The settlement would leave tokens in the guard {guard}, from which nobody can take them: {tokens}.",
+      fix: "Name them, and the guard forwards them: set {setting} to {list}, or pass `tokens: {list}`. It forwards ERC-20 tokens and native currency alone: for others, remove `guard` from the settings. Nothing was sent.",
+      cli: "Name them, and the guard forwards them: set {setting} to {list}, or add --tokens {option}. It forwards ERC-20 tokens and native currency alone: for others, remove `guard` from the settings. Nothing was sent.",
+    },
+    VAULT_TOKENS_NOT_KNOWN: {
+      text: "On network {network}, {problem}. So it is not known which tokens the vault pays to its caller, the guard {guard}, which forwards those alone that are named.",
+      fix: "Name them with the option `tokens` or the setting `vault.tokens`; if there are none, say that there. Nothing was sent.",
+    },
+  },
+  rpc: {
+    VAULT_STALE_HEAD: {
+      text: "The newest block of network {network} is {age} s old (block {block}), and the limit is {limit} s: the node may be behind.",
+      fix: "Check that the node is synchronised, and this machine's clock. If the chain makes blocks on demand, set `maxHeadAge` in networks.{network}.vault. Nothing was sent.",
+    },
+  },
+} as const satisfies Record<string, Errors>;
 
-export const errorsByKind: Readonly<Record<ErrorKind, Errors>> = errors;
+/** Cause of an error: user input, a contract, the node, or a bug of this package. */
+export type ErrorKind = keyof typeof others;
+
+const errorsOf = {
+  user: { ...others.user, ...refusals.user },
+  chain: { ...others.chain, ...refusals.chain },
+  rpc: { ...others.rpc, ...refusals.rpc },
+  bug: others.bug,
+};
+
+export const errorsByKind: Readonly<Record<ErrorKind, Errors>> = errorsOf;
 
 const errorTable = {
-  ...errors.user,
-  ...errors.chain,
-  ...errors.rpc,
-  ...errors.bug,
+  ...errorsOf.user,
+  ...errorsOf.chain,
+  ...errorsOf.rpc,
+  ...errorsOf.bug,
 };
 
 export type VaultErrorCode = keyof typeof errorTable;
@@ -434,12 +409,13 @@ export function settingOf(network: string, setting: string): string {
 
 function fill(template: string, shown: Arguments): string {
   const network = String(shown["network"]);
+  const values: Arguments = { "--network": "", ...shown };
   return template
     .replaceAll(/networks\.\{network\}\.(\w+)/gu, (_, setting: string) =>
       settingOf(network, setting),
     )
     .replaceAll(/\{([\w-]+)\}/gu, (tag, name: string) =>
-      String(shown[name] ?? tag),
+      String(values[name] ?? tag),
     )
     .trim()
     .replace(/(?<![.!?])$/u, ".");
@@ -457,7 +433,7 @@ export function textsForCommandLine(
   const { text, fix, cli = fix }: Errors[string] = errorTable[error.code];
   const given: unknown = Reflect.get(error, brand);
   const inWords = typeof given === "object" ? given : {};
-  const shown = { "--network": "", ...inWords, ...flags };
+  const shown = { ...inWords, ...flags };
   return { shortMessage: fill(text, shown), fix: fill(cli, shown) };
 }
 
@@ -476,7 +452,7 @@ export function refusesSettlement(error: unknown): error is VaultError {
 
 /** @returns True of the code of such an error. */
 export function isRefusalCode(code: VaultErrorCode): boolean {
-  return "refuses" in errorTable[code];
+  return Object.values(refusals).some((codes) => code in codes);
 }
 
 /** True for an error with one of these codes. */

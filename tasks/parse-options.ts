@@ -5,7 +5,6 @@ import type { ContractAddresses } from "../src/client/addresses.js";
 import {
   MAX_DURATION_MS,
   describeInput,
-  givenInput,
   notOneOf,
   parseAddress,
   parseBlockTag,
@@ -16,7 +15,7 @@ import {
   requireFuture,
 } from "../src/client/inputs.js";
 import type { BlockTag } from "../src/client/inputs.js";
-import { invalidArgument, vaultError } from "../src/errors.js";
+import { invalidArgument } from "../src/errors.js";
 import { groupDigits, units } from "../src/protocol/index.js";
 
 /** Options as Hardhat passes them: texts, and booleans for flags. */
@@ -264,9 +263,12 @@ export function parseDecimal(
 ): bigint {
   try {
     return parseUint256(parseUnits(text, decimals), where);
-  } catch (error) {
-    const wrong = { where, value: givenInput(text), decimals };
-    throw vaultError("VAULT_INVALID_DECIMAL", wrong, error);
+  } catch {
+    throw invalidArgument(
+      where,
+      `not a decimal number from 0 up, with at most ${decimals} digits after the point and at most 256 bits: ${describeInput(text)}`,
+      "Write digits and at most one point, for example 12.5. The number is never rounded.",
+    );
   }
 }
 

@@ -75,8 +75,6 @@ describe("errors", () => {
       VAULT_GUARD_KEEPS_TOKENS: "settle",
       VAULT_TOKENS_NOT_KNOWN: "settle",
       VAULT_TOKEN_DECIMALS_NOT_CONFIGURED: "margins",
-      // It says that not every task has the option.
-      VAULT_RPC_TIMEOUT: "status",
     };
     const optionsOf = new Map(
       vaultTasks.map((definition) => [
@@ -160,7 +158,7 @@ describe("errors", () => {
       method: "eth_call",
     });
     expect(textsForCommandLine(late).fix).to.equal(
-      "Try again, or allow more time: raise networks.live.timeout, or pass --timeout to a task that has it.",
+      "Try again, or allow more time: raise networks.live.timeout for each request, or the option `timeout`, where there is one.",
     );
     const needed = vaultError("VAULT_SETTLEMENT_NEEDED", { round: "7" });
     const flags = { "--network": " --network live", round: "8" };

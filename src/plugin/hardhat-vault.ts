@@ -157,7 +157,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
    * this never throws.
    * @throws VaultError before anything is sent: VAULT_CONTRACT_NOT_CONFIGURED,
    * VAULT_NO_CODE, VAULT_INVALID_ADDRESS, VAULT_INVALID_ARGUMENT,
-   * VAULT_INVALID_KEY, VAULT_CONFIG_VARIABLE, VAULT_INVALID_JOURNAL,
+   * VAULT_CONFIG_VARIABLE, VAULT_INVALID_JOURNAL,
    * VAULT_JOURNAL_NOT_WRITTEN and errors of a request
    *
    * @example

@@ -300,7 +300,6 @@ export class RpcClient {
       return await send();
     }
     const { node, limits } = this;
-    const begunAt = performance.now();
     let failed: VaultError | undefined;
     const inTime = async <T>(work: () => Promise<T>): Promise<T> =>
       await this.withinDeadline(method, work, () => failed);
@@ -316,7 +315,7 @@ export class RpcClient {
       if (!("error" in outcome)) {
         return outcome;
       }
-      const error = afterAttempts(outcome.error, count, begunAt);
+      const error = afterAttempts(outcome.error, count);
       const most =
         reason === "rateLimited" && limits.retries > noRetries
           ? MOST_RATE_LIMITED
@@ -396,13 +395,11 @@ export class RpcClient {
   ): Promise<T> {
     const { network, node } = this;
     const { deadline, signals } = this.limits;
-    const left = deadline - performance.now();
-    return await orAbort(work, signals, left, () => {
-      const details = { network, method };
-      return (
-        failed() ?? node.failing ?? vaultError("VAULT_RPC_TIMEOUT", details)
-      );
-    });
+    const late = () =>
+      failed() ??
+      node.failing ??
+      vaultError("VAULT_RPC_TIMEOUT", { network, method });
+    return await orAbort(work, signals, deadline - performance.now(), late);
   }
 }
 
@@ -416,17 +413,12 @@ function waitAfter(attempt: number, retryAfterMs = 0): number {
 }
 
 /** Tells in the error of a request how often it was sent, if that was more than once. */
-function afterAttempts(
-  error: VaultError,
-  attempts: number,
-  begunAt: number,
-): VaultError {
+function afterAttempts(error: VaultError, attempts: number): VaultError {
   const { code, details, cause } = error;
   const { problem } = details;
   if (attempts === 1 || problem === undefined) {
     return error;
   }
-  const seconds = Math.round((performance.now() - begunAt) / 1_000);
-  const told = `${String(problem).replace(/\.$/u, "")} (tried ${attempts} times in ${seconds} s)`;
+  const told = `${String(problem).replace(/\.$/u, "")} (tried ${attempts} times)`;
   return new VaultError(code, { ...details, problem: told }, cause);
 }

@@ -9,7 +9,12 @@ import {
   parseAddress,
 } from "../client/inputs.js";
 import type { AccountLike } from "../client/inputs.js";
-import { fallbackTo, refusesSettlement, vaultError } from "../errors.js";
+import {
+  fallbackTo,
+  invalidArgument,
+  refusesSettlement,
+  vaultError,
+} from "../errors.js";
 import type { Address } from "../protocol/index.js";
 import { getAccounts, getNonce, isDevelopmentNode } from "../rpc/chain.js";
 import { classify } from "../rpc/errors.js";
@@ -28,7 +33,7 @@ export interface Signer {
 /**
  * Finds the account that settles: the given one, else the network's `from`, else its first.
  *
- * @throws VaultError VAULT_NO_SIGNER, VAULT_UNKNOWN_SIGNER, VAULT_INVALID_KEY
+ * @throws VaultError VAULT_NO_SIGNER, VAULT_UNKNOWN_SIGNER, VAULT_INVALID_ARGUMENT
  */
 export async function resolveSigner(
   rpc: RpcClient,
@@ -203,6 +208,10 @@ async function readSecret<Read>(
     const where = `networks.${network}.${setting}`;
     throw known.code === "VAULT_CONFIG_VARIABLE"
       ? known
-      : vaultError("VAULT_INVALID_KEY", { where, problem });
+      : invalidArgument(
+          where,
+          problem,
+          "Correct it, or the configuration variable that it uses.",
+        );
   }
 }

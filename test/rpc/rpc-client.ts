@@ -202,14 +202,14 @@ describe("the options of a group of requests", () => {
     expect(await done).to.equal(7);
   });
 
-  it("repeat a request at least a second after each HTTP status 429, 15 times in all, and tell how often and how long", async () => {
+  it("repeat a request at least a second after each HTTP status 429, 15 times in all, and tell how often", async () => {
     const { rpc, asked } = inTurn(limited);
     const work = rpc.withOptions({}).request("eth_chainId");
     const { message } = await expectVaultError(
       work,
       "VAULT_NETWORK_UNREACHABLE",
     );
-    expect(message).to.match(/\(tried 15 times in [34]\d s\)/u);
+    expect(message).to.match(/\(tried 15 times\)/u);
     expect(asked).to.have.length(15);
   });
 });
@@ -277,7 +277,7 @@ describe("a client with a deadline or a signal", () => {
       vault.snapshot({ timeout: 2_500 }),
       "VAULT_NETWORK_UNREACHABLE",
     );
-    expect(message).to.match(/status 429 \(tried [2-9] times in [23] s\)/u);
+    expect(message).to.match(/status 429 \(tried [2-9] times\)/u);
   });
 });
 
@@ -304,7 +304,7 @@ describe("a client that retries requests", () => {
       vault.queryVolume({ onRetry: ({ attempt }) => told.push(attempt) }),
       "VAULT_NETWORK_UNREACHABLE",
     );
-    expect(message).to.match(/503.* \(tried 6 times in \d+ s\)/u);
+    expect(message).to.match(/503.* \(tried 6 times\)/u);
     expect(asked).to.have.length(6);
     expect(told).to.deep.equal([1, 2, 3, 4, 5]);
   });

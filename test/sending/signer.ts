@@ -125,8 +125,12 @@ describe("the account that settles", () => {
   const wrongWords = DEV_MNEMONIC.replace(/junk$/u, "test");
   for (const [code, network, says] of [
     ["VAULT_CONFIG_VARIABLE", keys(missing), "no"],
-    ["VAULT_INVALID_KEY", keys("0xfeedc0ffee"), "scripted.accounts[0]"],
-    ["VAULT_INVALID_KEY", mnemonic(wrongWords), "scripted.accounts.mnemonic"],
+    ["VAULT_INVALID_ARGUMENT", keys("0xfeedc0ffee"), "scripted.accounts[0]"],
+    [
+      "VAULT_INVALID_ARGUMENT",
+      mnemonic(wrongWords),
+      "scripted.accounts.mnemonic",
+    ],
   ] as const) {
     it(`is none if ${says} is not valid, which the error does not repeat: ${code}`, async () => {
       const { message } = await expectVaultError(resolve(network), code);

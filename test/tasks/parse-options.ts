@@ -131,13 +131,13 @@ describe("values of options", () => {
     settle --confirmations 1.5 | VAULT_INVALID_INTEGER | --confirmations
     order ${ABOVE} | VAULT_INVALID_INTEGER | <id>
     settle --max-fee-per-gas 50 | VAULT_INVALID_ARGUMENT | wei or gwei
-    settle --max-fee-per-gas 1.5wei | VAULT_INVALID_DECIMAL | "1.5"
+    settle --max-fee-per-gas 1.5wei | VAULT_INVALID_ARGUMENT | "1.5"
     simulate --ids 9-5 | VAULT_INVALID_ARGUMENT | "9-5" is not a range
     simulate --ids 1-99999999999999999999 | VAULT_INVALID_ARGUMENT | at most 10,000
     orders --ids 1,5- | VAULT_INVALID_INTEGER | An id in --ids
     orders --ids 1,2-999999999 | VAULT_INVALID_ARGUMENT | at most 10,000
     orders --state CALL | VAULT_INVALID_ENUM | --state
-    ${margins} 1 --apy -1 | VAULT_INVALID_DECIMAL | --apy
+    ${margins} 1 --apy -1 | VAULT_INVALID_ARGUMENT | --apy
     capture | VAULT_INVALID_ARGUMENT | --out
     mock set | VAULT_INVALID_ARGUMENT | <changes>
   `)) {
@@ -218,7 +218,7 @@ describe("a mistake on the command line", () => {
     live | status --all --block pending | VAULT_INVALID_ARGUMENT | --block: pending is not a
     live | orders --raw --scaled | VAULT_INVALID_ARGUMENT | --raw and --scaled
     live | settle --confirmations 0 --yes | VAULT_INVALID_ARGUMENT | --confirmations:
-    live | margins --max-volume 1.0000001 --apy 10 --end-time +7d | VAULT_INVALID_DECIMAL | --max-volume
+    live | margins --max-volume 1.0000001 --apy 10 --end-time +7d | VAULT_INVALID_ARGUMENT | --max-volume
     unconfigured | ${MARGINS} +7d | VAULT_TOKEN_DECIMALS_NOT_CONFIGURED | --max-volume | networks.unconfigured.vault.tokenDecimals | --raw
     badFrom | request queryVolume | VAULT_INVALID_ADDRESS | networks.badFrom.from | ${BAD_CHECKSUM} | checksum
     badUrl | volume | VAULT_CONFIG_VARIABLE | badUrl | TEST_BAD_URL | URL
