@@ -140,7 +140,8 @@ export async function settle(
   }
   // In process there is no journal to resume from.
   const isOpen = !isFinal && !isInProcess(vault);
-  const flags = repeatFlags(rawArgs, "confirmations");
+  const partially = partial === true ? " --partial" : "";
+  const flags = partially + repeatFlags(rawArgs, "confirmations");
   const continuing = `npx hardhat vault settle --resume${flags}`;
   const place = { network, chainId };
   const isFine =

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import {
   chmod,
+  chown,
   constants,
   copyFile,
   link,
@@ -108,7 +109,7 @@ export async function readProjectFile<Value>(
 
 /**
  * Creates or replaces a file once its whole text is written, on disk when this returns.
- * For a link, the file that it points to is replaced. A replaced file keeps its mode. A process that is ended meanwhile leaves the text beside it, in a file `.partial`.
+ * For a link, the file that it points to is replaced. A replaced file keeps its mode, and its owner if possible. A process that is ended meanwhile leaves the text beside it, in a file `.partial`.
  *
  * @param mode Of a new file.
  * @throws Error of the system, or of the text's iterator: the file is then as before
@@ -129,6 +130,8 @@ export async function replaceFile(
     if (replaced !== undefined) {
       // The umask was applied to it.
       await chmod(temporary, replaced.mode);
+      // Only root can, and only then would a file change its owner.
+      await chown(temporary, replaced.uid, replaced.gid).catch(() => undefined);
     }
     await rename(temporary, name);
     // The name of a file is on disk only once its folder is.

@@ -192,6 +192,10 @@ export class Following {
       if (VaultError.isVaultError(round)) {
         return isUnsent && !isUnanswered(round) ? refusedBy(round) : "look";
       }
+      if (round?.isEarly === true && !isUnsent) {
+        // A node that is behind shows a round that has not ended.
+        return "look";
+      }
       if (round !== undefined) {
         return isUnsent ? round : this.#roundIsClosed(round);
       }

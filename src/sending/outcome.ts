@@ -21,6 +21,8 @@ export interface Stopped {
   readonly status: "nothing-to-do" | "refused" | "reverted";
   readonly code?: VaultErrorCode | undefined;
   readonly reason: string;
+  /** True if the round has not ended yet: the obstacle goes away with time. */
+  readonly isEarly?: boolean;
   /** Error with `reason` as its message. */
   readonly error?: VaultError;
 }

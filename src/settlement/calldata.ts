@@ -12,10 +12,11 @@ import {
   namedTokens,
   settlementCall,
 } from "../guard/call.js";
+import { explainRefusal } from "../guard/refusal.js";
 import type { VaultHost } from "../host.js";
 import { getNextBlock } from "../rpc/blocks.js";
 import type { Block } from "../rpc/blocks.js";
-import { hasCode } from "../rpc/chain.js";
+import { hasCode, tryCall } from "../rpc/chain.js";
 import { requireChain } from "./current-round.js";
 import { tokensNotKnown, trySettlement } from "./prepare.js";
 
@@ -86,7 +87,7 @@ export async function buildSettlement(
     guard === undefined
       ? route
       : { ...route, guard: { ...guard, mustHaveEnded: false } };
-  const { gas, simulated, stop } = await trySettlement(vault, tried, next, {
+  const { gas, stop } = await trySettlement(vault, tried, next, {
     limits: {},
     tokens,
     mustSettle: false,
@@ -111,8 +112,14 @@ export async function buildSettlement(
     throw tokensNotKnown(vault, guard, `the simulation reverts: ${why}`);
   }
   const call = settlementCall(route);
-  const estimate =
-    gas === undefined ? undefined : (simulated?.simulation.gasUsed ?? gas);
+  // Before the end, a guard that demands it refuses what was tried without that.
+  const early =
+    mustHaveEnded && refusal === undefined
+      ? await tryCall(rpc, call, number, next.gasLimit)
+      : undefined;
+  const refused =
+    early === undefined ? refusal : await explainRefusal(vault, early, route);
+  const isAccepted = refused === undefined && from !== undefined;
   return {
     chainId,
     header,
@@ -120,8 +127,8 @@ export async function buildSettlement(
     data: call.data,
     sender,
     isContract: from !== undefined && (await isCalledOnly(rpc, from)),
-    estimatedGas: from === undefined ? null : (estimate ?? null),
-    refusal: refusal?.reason ?? null,
+    estimatedGas: isAccepted ? (gas ?? null) : null,
+    refusal: refused?.reason ?? null,
     settles:
       guard === undefined
         ? "the round that is current when it is executed"

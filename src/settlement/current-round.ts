@@ -102,7 +102,7 @@ export async function findObstacle(
     return nothingToDo(NO_ROUND);
   }
   const reason = `The round has not ended yet: it ends at ${describeTime(round.endTime)}.`;
-  return isOver ? undefined : nothingToDo(reason);
+  return isOver ? undefined : { ...nothingToDo(reason), isEarly: true };
 }
 
 /** A read that takes longer is not waited for: the round is read again. */

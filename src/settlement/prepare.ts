@@ -165,10 +165,6 @@ async function requireSendable(
   const { networkName: network } = vault;
   const { from, guard } = route;
   const { simulation, kept = [] } = simulated ?? {};
-  if (gas < (simulation?.gasUsed ?? INTRINSIC_GAS)) {
-    throw vaultError("VAULT_GAS_LIMIT_TOO_LOW", { network, gas });
-  }
-  requireWithin(network, price.current, price.fees, limits);
   // Another engine may show what stays in the guard, if this one cannot.
   const areNamed = tokens !== undefined || engine !== undefined;
   if (guard !== undefined && simulated === undefined && !areNamed) {
@@ -178,6 +174,10 @@ async function requireSendable(
   if (guard !== undefined && kept.length > 0) {
     throw keepsTokens(vault, guard, kept);
   }
+  if (gas < (simulation?.gasUsed ?? INTRINSIC_GAS)) {
+    throw vaultError("VAULT_GAS_LIMIT_TOO_LOW", { network, gas });
+  }
+  requireWithin(network, price.current, price.fees, limits);
   if (mustSettle && simulation?.status === "not-settled") {
     const [contract, factory] = await Promise.all([
       vault.addressOf("vault", "settleAll"),

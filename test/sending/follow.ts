@@ -5,6 +5,7 @@ import { vaultError } from "../../src/errors.js";
 import { noRetries } from "../../src/rpc/rpc-client.js";
 import { Following, TimeLimit } from "../../src/sending/follow.js";
 import type { Job, Replacing } from "../../src/sending/follow.js";
+import { nothingToDo } from "../../src/sending/outcome.js";
 import type { Outcome } from "../../src/sending/outcome.js";
 import type { SentTransaction } from "../../src/sending/transaction.js";
 import type { SettlementEvent } from "../../src/settlement/options.js";
@@ -33,6 +34,19 @@ const closed = {
   status: "refused",
   reason: "Changed.",
 } as const;
+
+/** The round as a node shows it that is asked first, and as one behind it does. */
+function earlyAfterSend(): Job["checkRound"] {
+  let reads = 0;
+  return async () => {
+    reads += 1;
+    return await Promise.resolve(
+      reads === 1
+        ? undefined
+        : { ...nothingToDo("It has not ended."), isEarly: true },
+    );
+  };
+}
 
 interface Case {
   readonly title: string;
@@ -205,6 +219,14 @@ describe("Following", () => {
       is: { kind: "mined", hash: OTHER_HASH },
       sends: ["0x03"],
       before: { sign: ["round"], [SEND]: ["round"] },
+    },
+    {
+      title:
+        "looks on if a node that is behind shows after the send that the round has not ended",
+      answers: { [RECEIPT]: minedAfter(5) },
+      means: { checkRound: earlyAfterSend() },
+      is: mined,
+      sends: ["0x02"],
     },
     {
       title: "warns once that the round forbids a higher fee",

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { ZeroAddress, getAddress } from "ethers";
+import { Interface, ZeroAddress, getAddress } from "ethers";
 
 import { parseGuarded } from "../../src/guard/round-guard.js";
 import {
@@ -41,9 +41,9 @@ describe("buildSettlement()", () => {
     expect(keeper.chain.count("eth_estimateGas")).to.equal(0);
   });
 
-  it("has the gas that a simulation of the sender uses", async () => {
+  it("has the gas limit that a settlement of the sender would get", async () => {
     expect(await buildSettlement(keeper.host(), SETTLER)).to.include({
-      ...{ estimatedGas: 60_000n, refusal: null },
+      ...{ estimatedGas: 93_750n, refusal: null },
     });
   });
 
@@ -121,13 +121,23 @@ describe("buildSettlement()", () => {
       address === GUARD ? guardCode() : await answer(),
     );
     chain.overrides = false;
+    const notEnded = new Interface([
+      "error RoundNotEnded(uint256 endTime)",
+    ]).encodeErrorResult("RoundNotEnded", [1_800_000_000n]);
+    chain.on("eth_estimateGas", () => "0xea60");
     const demands: unknown[] = [];
     chain.on("eth_call", async ([call], answer) => {
       const { to, data } = fieldsOf(call);
       if (to !== GUARD) {
         return await answer();
       }
-      demands.push(parseGuarded(GUARD, String(data))?.guard.mustHaveEnded);
+      const { guard } = parseGuarded(GUARD, String(data)) ?? {};
+      demands.push(guard?.mustHaveEnded);
+      if (guard?.mustHaveEnded === true) {
+        throw Object.assign(new Error("execution reverted"), {
+          ...{ code: 3, data: notEnded },
+        });
+      }
       return "0x";
     });
     const host = keeper.host();
@@ -136,7 +146,9 @@ describe("buildSettlement()", () => {
     expect(parseGuarded(GUARD, built.data)?.guard).to.include({
       mustHaveEnded: true,
     });
-    expect(new Set(demands)).to.deep.equal(new Set([false]));
+    expect(new Set(demands)).to.deep.equal(new Set([false, true]));
+    expect(built.refusal).to.match(/^The round has not ended yet/u);
+    expect(built.estimatedGas).to.equal(null);
   });
 
   it("cannot demand the end of the round without a guard: VAULT_INVALID_ARGUMENT", async () => {
