@@ -1,3 +1,4 @@
+import { scenarios } from "../src/mocks/scenarios.js";
 import { ContractType, OrderState, keysOf } from "../src/protocol/units.js";
 import { contractRoleNames } from "../src/protocol/operations.js";
 import type { Field, ReadOperationName } from "../src/protocol/operations.js";
@@ -171,18 +172,6 @@ function inputOption({ unit, label }: Field): Option {
   }
 }
 
-/** Their names, since the start loads no mocks. */
-const scenarios = [
-  "open-round",
-  "expired-round",
-  "settled-round",
-  "full-round",
-  "empty-vault",
-  "no-liquidity",
-  "many-orders",
-  "as-deployed",
-] as const;
-
 const ofMocks = { at, timeout: timeoutOfTransaction };
 const failingCalls = {
   ...ofMocks,
@@ -293,8 +282,8 @@ export const tasks = {
 
   "deploy-mocks": describe("Deploy mocks of the six contracts", {
     scenario: option(
-      scenarios,
-      `State of the mocks: ${scenarios.join(", ")} (default: open-round)`,
+      keysOf(scenarios),
+      `State of the mocks: ${keysOf(scenarios).join(", ")} (default: open-round)`,
     ),
     yes: flag("Deploy to a live network, too; this costs money"),
     timeout: timeoutOfTransaction,

@@ -1,14 +1,7 @@
-import { formatUnits } from "ethers";
-
 import { isFailedReading } from "../client/read-at-block.js";
 import { asRecord } from "../json.js";
 import { checkValue } from "../mocks/state.js";
-import {
-  keysOf,
-  units,
-  placesOf,
-  standaloneQueries,
-} from "../protocol/index.js";
+import { keysOf, placesOf, standaloneQueries } from "../protocol/index.js";
 import type { Field, StandaloneReadings } from "../protocol/index.js";
 import { describeOutcome, isSameRound } from "../protocol/round.js";
 import {
@@ -99,18 +92,11 @@ export function checkSettledWith(found: Verdict, expected: unknown): Verdict {
   const actual = round[field];
   return {
     pass: false,
-    message: `expected the round to be settled with ${field} ${show(field, wanted)}, but it is ${show(field, actual)}`,
+    message: `expected the round to be settled with ${field} ${String(wanted)}, but it is ${actual}`,
     expected: wanted,
     actual,
     round,
   };
-}
-
-function show(field: string, value: unknown): string {
-  const integer = String(value);
-  return field === "settledPrice"
-    ? `${integer} (real value ${formatUnits(integer, units.price.decimals)})`
-    : integer;
 }
 
 /** New value of a reading, both values, or (for an integer) the difference. */

@@ -13,7 +13,7 @@ import { failedReading, isFailedReading } from "../client/read-at-block.js";
 import { takePinnedSnapshot } from "../client/snapshot.js";
 import type { VaultClient } from "../client/vault-client.js";
 import { VaultError, invalidArgument, vaultError } from "../errors.js";
-import { requireRegularFile } from "../files/project-file.js";
+import { reasonOf, requireRegularFile } from "../files/project-file.js";
 import { asRecord, listOf, toJsonValue } from "../json.js";
 import { get, set, standaloneQueries } from "../protocol/index.js";
 import type {
@@ -152,23 +152,12 @@ export async function readFixture(file: string): Promise<MockState> {
     await requireRegularFile(file);
     return await fixtureState(JSON.parse(await readFile(file, "utf8")));
   } catch (error) {
-    const problem = describeProblem(error);
-    throw vaultError("VAULT_INVALID_FIXTURE", { file, problem }, error);
+    const problem = VaultError.isVaultError(error)
+      ? error.shortMessage.replace(/\.$/u, "")
+      : reasonOf(error);
+    const args = { file, problem: quoteForeignText(problem) };
+    throw vaultError("VAULT_INVALID_FIXTURE", args, error);
   }
-}
-
-function describeProblem(error: unknown): string {
-  if (VaultError.isVaultError(error)) {
-    return quoteForeignText(error.shortMessage.replace(/\.$/u, ""));
-  }
-  const { code, message } = asRecord(error);
-  if (error instanceof SyntaxError) {
-    return "it is not JSON";
-  }
-  if (code === "ENOENT") {
-    return "there is no such file";
-  }
-  return code === undefined ? String(message) : "it cannot be read";
 }
 
 /** Checks a fixture: the keys of overrides, and `{ error }` for a reading that failed. */
@@ -198,7 +187,7 @@ async function fixtureState(json: unknown): Promise<MockState> {
     if (error === undefined) {
       return answerCheck(operation, true)(answer, where);
     }
-    const reason = reasonOf(error, `${where}.error`);
+    const reason = parseFailure(error, `${where}.error`);
     // the arguments are those of the operation
     failures.push({ operation, args, reason } as ScriptedFailure);
     return undefined;
@@ -246,7 +235,7 @@ async function fixtureState(json: unknown): Promise<MockState> {
 }
 
 /** @returns The reason of a failed reading. */
-function reasonOf(error: unknown, where: string): ScriptedReason {
+function parseFailure(error: unknown, where: string): ScriptedReason {
   const { code, revertData } = asRecord(error);
   if (typeof revertData !== "string") {
     return `recorded failure: ${String(code)}`;

@@ -25,7 +25,6 @@ import {
 } from "../protocol/index.js";
 import type { CallArguments, OperationName } from "../protocol/index.js";
 import { ERROR_STRING_SELECTOR, PANIC_SELECTOR } from "../rpc/revert-reason.js";
-import type { MockTradingArtifact } from "./artifacts.js";
 import { call, mockInterfaces } from "./mock-contracts.js";
 import type { ScriptCall } from "./mock-contracts.js";
 
@@ -54,25 +53,13 @@ export interface FailureCondition extends OptionsOf<typeof conditionOptions> {}
 export type ScriptedReason =
   | string
   | { readonly panic: bigint | number }
-  | {
-      readonly customError: MockErrorName | ErrorSignature;
-      readonly args?: readonly unknown[];
-    }
+  | { readonly customError: string; readonly args?: readonly unknown[] }
   | { readonly data: string };
 
 export interface ScriptedFailure extends FailureCondition {
   readonly operation: OperationName;
   readonly reason: ScriptedReason;
 }
-
-/** An error of the mocks. The ABI of each mock has all of them. */
-type MockErrorName = Extract<
-  (typeof MockTradingArtifact.abi)[number],
-  { readonly type: "error" }
->["name"];
-
-/** Example: `Paused(address account)`. */
-type ErrorSignature = `${string}(${string})`;
 
 /**
  * Encodes the data that a mock reverts with, as 0x hex.

@@ -6,11 +6,7 @@ import type {
 import { z } from "zod";
 
 import { firstOf } from "../client/addresses.js";
-import type {
-  AddressResolver,
-  LocatedAddress,
-  MissingAddress,
-} from "../client/addresses.js";
+import type { AddressResolver, LocatedAddress } from "../client/addresses.js";
 import { describeInput, parseAddress } from "../client/inputs.js";
 import { vaultError } from "../errors.js";
 import {
@@ -22,7 +18,6 @@ import {
 } from "../files/project-file.js";
 import { recordedAddress, recordedCount } from "../files/recorded-values.js";
 import { byRole } from "../protocol/index.js";
-import type { ContractRole, DisplaySettings } from "../protocol/index.js";
 import { UNKNOWN_GENESIS, getGenesisHash } from "../rpc/blocks.js";
 import { getChainId, hasCode } from "../rpc/chain.js";
 import { toConfigVariableError } from "../rpc/errors.js";
@@ -61,20 +56,21 @@ export interface ConnectionAddresses {
 export function connectionAddresses(
   configured: AddressResolver,
   network: ConnectionAddresses | undefined,
-  mocks: DeploymentAddresses["find"],
+  findMocks: () => Promise<RecordedMocks | string>,
 ): ConnectionAddresses {
   const own =
     network === undefined
       ? configured
       : firstOf(configured, network.locateWithoutMocks);
   let current = own;
+  const locateMock: AddressResolver = async (role) => {
+    const found = await findMocks();
+    return typeof found === "string"
+      ? { ...(await configured(role)), hint: found }
+      : { address: found.contracts[role], source: found.file };
+  };
   return {
-    locate: async (role) => {
-      const found = await current(role);
-      return "address" in found
-        ? found
-        : { ...(await configured(role)), ...(await mocks(role)) };
-    },
+    locate: async (role) => await firstOf(current, locateMock)(role),
     locateWithoutMocks: async (role) => await current(role),
     bind: (bound) => {
       current = firstOf(bound, own);
@@ -145,12 +141,15 @@ const deploymentSchema = z
 
 type MockDeployment = z.infer<typeof deploymentSchema>;
 
+/** The file is relative to the project's root. */
+type RecordedMocks = MockDeployment & { readonly file: string };
+
 /**
  * The mocks that `vault deploy-mocks` recorded in `vault-deployments/`, as long as the chain
  * is the same and still has their code.
  */
 export class DeploymentAddresses {
-  #found: Promise<MockDeployment | string> | undefined;
+  #found: RecordedMocks | undefined;
 
   constructor(
     private readonly rpc: RpcClient,
@@ -159,22 +158,14 @@ export class DeploymentAddresses {
   ) {}
 
   /**
-   * @returns The recorded address, or why there is none and what to do.
+   * @returns The mocks, or a hint: why there are none, and what to do.
    * @throws VaultError VAULT_INVALID_DEPLOYMENT_FILE if the file cannot be used
    */
-  public async find(
-    role: ContractRole,
-  ): Promise<LocatedAddress<string> | Pick<MissingAddress, "hint">> {
-    const found = await this.#find();
-    return typeof found === "string"
-      ? { hint: found }
-      : { address: found.contracts[role], source: this.#fileOf(found) };
-  }
-
-  /** @returns The scales of the recorded mocks; undefined if there are none. */
-  public async findScales(): Promise<DisplaySettings | undefined> {
-    const found = await this.#find();
-    return typeof found === "string" ? undefined : found.scales;
+  public async find(): Promise<RecordedMocks | string> {
+    const found = this.#found ?? (await this.#load());
+    // Without any it looks again: mocks may be deployed, or the node restarted.
+    this.#found = typeof found === "string" ? undefined : found;
+    return found;
   }
 
   /** @returns The file's path, relative to the project's root. */
@@ -198,22 +189,11 @@ export class DeploymentAddresses {
         error,
       );
     }
-    this.#found = Promise.resolve(deployment);
+    this.#found = { ...deployment, file };
     return file;
   }
 
-  /** @returns The mocks, or a hint: why there are none, and what to do. */
-  async #find(): Promise<MockDeployment | string> {
-    const finding = (this.#found ??= this.#load());
-    const found = await finding.catch(() => undefined);
-    if (typeof found !== "object") {
-      // Mocks may be deployed, the node restarted or the file corrected.
-      this.#found = undefined;
-    }
-    return await finding;
-  }
-
-  async #load(): Promise<MockDeployment | string> {
+  async #load(): Promise<RecordedMocks | string> {
     const { rpc, projectRoot } = this;
     const none = `No mocks are recorded for this chain. On a local node, also after its restart, ${this.#command} deploys them.`;
     // Without a file, no request is needed: a settlement's journal is none.
@@ -241,7 +221,7 @@ export class DeploymentAddresses {
         return `The mocks of ${file} are not on the chain any more: run ${this.#command} again.`;
       }
     }
-    return found;
+    return { ...found, file };
   }
 
   #invalid(file: string, problem: string, cause: unknown): Error {

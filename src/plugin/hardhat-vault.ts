@@ -64,19 +64,35 @@ export class HardhatVault extends VaultClient implements VaultHost {
   /** Of the mocks that deploy-mocks recorded; none before {@link useScalesOfMocks}. */
   private scales: DisplaySettings = {};
 
+  /** The addresses without those of `at()`. */
+  private readonly ownAddresses: ConnectionAddresses;
+  /** @internal Undefined on an in-process network, where nothing persists. */
+  public readonly deployments: DeploymentAddresses | undefined;
+
   private constructor(
     private readonly shared: ConnectionParts,
     public readonly instanceName: string | undefined,
-    /** The addresses without those of `at()`. */
-    private readonly ownAddresses: ConnectionAddresses,
-    /** @internal Undefined on an in-process network, where nothing persists. */
-    public readonly deployments: DeploymentAddresses | undefined,
   ) {
     const { connection, context, networkName, rpc, errorAbisOf } = shared;
-    const { locate } = ownAddresses;
-    super(connection.provider, locate, { rpc, networkName, errorAbisOf });
+    const { networkConfig, provider } = connection;
+    const { root } = context.config.paths;
+    const deployments =
+      networkConfig.type === "http"
+        ? new DeploymentAddresses(rpc, root, instanceName)
+        : undefined;
+    const addresses = connectionAddresses(
+      configuredAddresses(networkName, networkConfig, instanceName),
+      shared.vaults.get(undefined)?.ownAddresses,
+      async () =>
+        (await deployments?.find()) ??
+        `Network ${networkName} is in this process: pass --network to a task, or call deployMocks() in code.`,
+    );
+    super(provider, addresses.locate, { rpc, networkName, errorAbisOf });
     this.connection = connection;
     this.context = context;
+    this.ownAddresses = addresses;
+    this.deployments = deployments;
+    shared.vaults.set(instanceName, this);
   }
 
   /**
@@ -91,40 +107,15 @@ export class HardhatVault extends VaultClient implements VaultHost {
     networkName = connection.networkName,
   ): HardhatVault {
     const { provider } = connection;
-    return HardhatVault.#open({
+    const parts = {
       connection,
       context,
       networkName,
       rpc: new RpcClient(provider, networkName, new KnownNode(redactor, true)),
       errorAbisOf: errorAbisInProject(context.artifacts),
-      vaults: new Map(),
-    });
-  }
-
-  static #open(shared: ConnectionParts, instanceName?: string): HardhatVault {
-    const { connection, context, networkName, rpc, vaults } = shared;
-    const { networkConfig } = connection;
-    const { root } = context.config.paths;
-    const deployments =
-      networkConfig.type === "http"
-        ? new DeploymentAddresses(rpc, root, instanceName)
-        : undefined;
-    const addresses = connectionAddresses(
-      configuredAddresses(networkName, networkConfig, instanceName),
-      vaults.get(undefined)?.ownAddresses,
-      async (role) =>
-        (await deployments?.find(role)) ?? {
-          hint: `Network ${networkName} is in this process: pass --network to a task, or call deployMocks() in code.`,
-        },
-    );
-    const vault = new HardhatVault(
-      shared,
-      instanceName,
-      addresses,
-      deployments,
-    );
-    vaults.set(instanceName, vault);
-    return vault;
+      vaults: new Map<string | undefined, HardhatVault>(),
+    };
+    return new HardhatVault(parts, undefined);
   }
 
   /**
@@ -141,7 +132,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
    */
   public instance(name: string): HardhatVault {
     const { shared, rpc } = this;
-    const vault = shared.vaults.get(name) ?? HardhatVault.#open(shared, name);
+    const vault = shared.vaults.get(name) ?? new HardhatVault(shared, name);
     return rpc === shared.rpc ? vault : vault.copy({ rpc });
   }
 
@@ -300,8 +291,10 @@ export class HardhatVault extends VaultClient implements VaultHost {
     const { contracts } = this.connection.networkConfig.vault;
     const configured = { ...contracts, ...this.settlementSettings.contracts };
     if (Object.keys(configured).length === 0) {
-      const scales = this.deployments?.findScales();
-      this.scales = (await scales?.catch(fallbackTo(undefined))) ?? {};
+      const found = this.deployments?.find().catch(fallbackTo(undefined));
+      const mocks = await found;
+      this.scales =
+        (typeof mocks === "object" ? mocks.scales : undefined) ?? {};
     }
   }
 

@@ -60,8 +60,6 @@ export default async (): Promise<Partial<HardhatRuntimeEnvironmentHooks>> =>
       const getOrCreate = oneAtATime(hre.network);
       hre.vault = lazyVault(
         getOrCreate,
-        // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- typed as always there, but undefined without --network
-        { networkName: hre.globalOptions.network ?? "default" },
         async () => (await getOrCreate()).vault,
       );
     },
@@ -84,7 +82,6 @@ function oneAtATime(network: NetworkManager): GetOrCreate {
 
 function lazyVault(
   getOrCreate: GetOrCreate,
-  shown: Readonly<Record<string, string>>,
   open: () => Promise<HardhatVault>,
 ): LazyHardhatVault {
   const names = [...operationNames, ...otherMethods];
@@ -108,11 +105,9 @@ function lazyVault(
       (typeof names)[number]
     >),
     at: (contracts) =>
-      lazyVault(getOrCreate, shown, async () => (await open()).at(contracts)),
+      lazyVault(getOrCreate, async () => (await open()).at(contracts)),
     instance: (name) =>
-      lazyVault(getOrCreate, { ...shown, instanceName: name }, async () =>
-        (await open()).instance(name),
-      ),
+      lazyVault(getOrCreate, async () => (await open()).instance(name)),
     connect: async (target) =>
       target === undefined
         ? await open()
@@ -128,9 +123,7 @@ function lazyVault(
   const whole = Object.defineProperties(lazy, {
     contracts: { get: async () => (await open()).contracts },
     addresses: { get: async () => await (await open()).addresses },
-    [inspect.custom]: {
-      value: () => `HardhatVault ${inspect(shown, { breakLength: Infinity })}`,
-    },
+    [inspect.custom]: { value: () => "HardhatVault (not yet connected)" },
   });
   // it has both getters now
   return whole as LazyHardhatVault;

@@ -47,8 +47,6 @@ export interface Field {
 }
 
 export interface Operation {
-  /** Number in the operations table of the protocol. */
-  readonly row: number;
   readonly kind: "read" | "transaction";
   /** Name of the contract's function, if it differs from the operation's. */
   readonly functionName?: string;
@@ -99,7 +97,6 @@ const AFTER_SETTLEMENT = { note: "Updated only once the round is settled" };
  */
 export const operations = {
   getFundingFeeRate: {
-    row: 1,
     kind: "read",
     selector: "0xc138aa5f",
     target: "underlyingAsset",
@@ -121,7 +118,6 @@ export const operations = {
   },
 
   getLatestRoundInfo: {
-    row: 2,
     kind: "read",
     selector: "0x2016e80b",
     target: "vaultFactory",
@@ -150,7 +146,6 @@ export const operations = {
   },
 
   getOrderInfo: {
-    row: 3,
     kind: "read",
     selector: "0xd311636b",
     target: "trading",
@@ -182,7 +177,6 @@ export const operations = {
   },
 
   calMargins: {
-    row: 4,
     kind: "read",
     selector: "0xb6624fb0",
     target: "vault",
@@ -205,7 +199,6 @@ export const operations = {
   },
 
   getLPAmountInfo: {
-    row: 5,
     kind: "read",
     selector: "0x53ac2d24",
     target: { public: "publicPool", private: "privatePool" },
@@ -224,7 +217,6 @@ export const operations = {
   },
 
   queryVolume: {
-    row: 7,
     kind: "read",
     selector: "0xa69590a8",
     target: "vault",
@@ -236,7 +228,6 @@ export const operations = {
   },
 
   queryMarginBalance: {
-    row: 8,
     kind: "read",
     selector: "0xea17f924",
     target: "vault",
@@ -251,7 +242,6 @@ export const operations = {
   },
 
   minXMargin: {
-    row: 9,
     kind: "read",
     functionName: "minSLDMargin",
     selector: "0x789f4b5a",
@@ -270,7 +260,6 @@ export const operations = {
    * documents no preconditions and no restrictions of the caller.
    */
   settleAll: {
-    row: 10,
     kind: "transaction",
     selector: "0xa015aefe",
     target: "vault",

@@ -43,7 +43,7 @@ describe("rejectsWithVaultError() and .rejectedWithVaultError()", () => {
         expect(rejected()).to.be.rejectedWithVaultError(CODE, {
           details: { where: "y", wher: "x" },
         }),
-      /^expected a rejection with VAULT_INVALID_ARGUMENT and other details: details\.where is 'x', not 'y'; details\.wher is undefined, not 'x'$/u,
+      /^expected a rejection with VAULT_INVALID_ARGUMENT, but details\.where is 'x', not 'y'; details\.wher is undefined, not 'x'$/u,
     ],
     [
       "no rejection",

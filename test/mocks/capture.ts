@@ -339,8 +339,8 @@ describe("a file that is no fixture", () => {
   }
 
   for (const [title, name, problem] of [
-    ["a file that is not JSON", "text", "it is not JSON"],
-    ["a file that is not there", "none", "there is no such file"],
+    ["a file that is not JSON", "text", "in JSON"],
+    ["a file that is not there", "none", "no such file"],
     ["a device", devNull, "not a regular file"],
   ] as const) {
     it(`readFixture() refuses ${title}: VAULT_INVALID_FIXTURE`, async () => {

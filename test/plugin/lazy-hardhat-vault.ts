@@ -57,12 +57,9 @@ describe("hre.vault", () => {
       vault: { instances: { usdc: {} } },
     });
     const lazy = (await createTestHre()).vault.instance("usdc");
-    expect(
-      [vault, lazy, lazy.instance("a'b\n")].map((one) => inspect(one)),
-    ).to.deep.equal([
+    expect([vault, lazy].map((one) => inspect(one))).to.deep.equal([
       "HardhatVault { networkName: 'live' }",
-      "HardhatVault { networkName: 'default', instanceName: 'usdc' }",
-      `HardhatVault { networkName: 'default', instanceName: "a'b\\n" }`,
+      "HardhatVault (not yet connected)",
     ]);
   });
 

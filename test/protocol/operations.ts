@@ -59,11 +59,10 @@ const fieldsWith = (condition: (field: Field) => boolean): string =>
 
 describe("the operations table", () => {
   it("has the ten rows of the protocol, with the documented results", () => {
-    const rows = operationNames.flatMap((name) => {
-      const { row } = operationEntry(name);
-      return targetsOf(name).map((_, index) => row + index);
-    });
-    expect(rows).to.deep.equal([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    // Both pools are rows of their own.
+    expect(operationNames.flatMap((name) => targetsOf(name))).to.have.length(
+      10,
+    );
     const fields = operationNames
       .filter((name) => outputsOf(name).length > 1)
       .map((name) => [

@@ -1,8 +1,6 @@
 import { expect } from "chai";
 
-import { scenarios } from "../../src/mocks/scenarios.js";
 import {
-  keysOf,
   operationEntry,
   readOperationNames,
 } from "../../src/protocol/index.js";
@@ -29,12 +27,5 @@ describe("the help of a task", () => {
     expect(offering.map(({ id }) => id[1])).to.have.members([
       ...["status", ...reading],
     ]);
-  });
-
-  it("the help of deploy-mocks lists every scenario", () => {
-    const task = newTasks.find(({ id }) => id[1] === "deploy-mocks");
-    expect(task?.options["scenario"]?.description).to.equal(
-      `State of the mocks: ${keysOf(scenarios).join(", ")} (default: open-round)`,
-    );
   });
 });

@@ -61,8 +61,6 @@ export async function lazyVault(): Promise<void> {
   await mocks.fail("getLPAmountInfo", "dry", { args: ["both"] });
   // @ts-expect-error -- a condition of another name
   await mocks.succeed("getOrderInfo", { orderId: 1n });
-  // @ts-expect-error -- no error of the mocks, and no signature
-  await mocks.fail("getOrderInfo", { customError: "Paused" });
   // @ts-expect-error -- not a value of a new round
   await mocks.startNextRound({ settled: true });
   // @ts-expect-error -- no such contract
