@@ -63,8 +63,8 @@ const others = {
       fix: "Set the configuration variable in the environment of this process or in a keystore, or correct its value. A scheduler such as cron has an environment of its own.",
     },
     VAULT_LIVE_NETWORK: {
-      text: "Network {network} (chain id {chainId}, client {client}) is not a known development node: {action}.",
-      fix: "Use anvil, `hardhat node` or an in-process network. {otherwise}",
+      text: "Network {network} (chain id {chainId}, client {client}) is not a known development node, and mocks are for these.",
+      fix: "Use anvil, `hardhat node` or an in-process network. To pay for mocks there, pass `allowLiveNetwork` to deployMocks(), or `--yes` to `vault deploy-mocks`. Nothing was sent.",
     },
     VAULT_INVALID_FIXTURE: {
       text: "The fixture {file} cannot be used: {problem}.",

@@ -99,6 +99,11 @@ function ids(purpose: string) {
   return option("ids", `${purpose}: 1,2,5-9 (default: none)`);
 }
 
+const tokens = option(
+  "tokens",
+  "ERC-20 tokens to watch, and which a guard forwards, as 0x…,0x… or none (default: `tokens` of the configuration)",
+);
+
 /** Of tasks that read with one call. */
 const ofReads = {
   at,
@@ -229,10 +234,7 @@ export const tasks = {
       `Block time of the settlement; end means the round's end: end, ${MOMENT} (default: the chain's time)`,
     ),
     ids: ids("Orders to watch, at most 400"),
-    tokens: option(
-      "tokens",
-      "ERC-20 tokens to watch, and which a guard forwards, as 0x…,0x… or none (default: `tokens` of the configuration)",
-    ),
+    tokens,
     block: fixedBlock("Block to start from"),
     timeout,
     fork: flag("Simulate on a fork in this process"),
@@ -248,10 +250,7 @@ export const tasks = {
       "gasPrice",
       "Highest price of a unit of gas, in wei or gwei: 50gwei (default: maxFeePerGasLimit of the configuration; else --yes refuses on a live chain)",
     ),
-    tokens: option(
-      "tokens",
-      "ERC-20 tokens that a guard forwards, as 0x…,0x… or none (default: `tokens` of the configuration)",
-    ),
+    tokens,
     retryReverted: flag("With --yes: settle again after one that reverted"),
     from: sender("Account that settles"),
     confirmations: option(

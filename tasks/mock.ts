@@ -1,3 +1,4 @@
+import { deepMerge } from "@nomicfoundation/hardhat-utils/lang";
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
 import { describeInput, parseTime } from "../src/client/inputs.js";
@@ -14,6 +15,7 @@ import type { FailureCondition } from "../src/mocks/types.js";
 import type { MockVaultHandle } from "../src/plugin/hardhat-vault.js";
 import { contractRoleNames, contractRoles } from "../src/protocol/index.js";
 import { escapeUntrusted } from "../src/escape.js";
+import { asRecord } from "../src/json.js";
 import { tasks } from "./definitions.js";
 import type { CommonValues, TaskValues } from "./definitions.js";
 import { readEnvelope, writeAction } from "./open-vault.js";
@@ -162,7 +164,8 @@ function describeCalls({
 }
 
 /**
- * Parses values such as `round.strikePrice=65000e18`. Refuses unknown paths.
+ * Parses values such as `round.strikePrice=65000e18`. Refuses unknown paths; of two values of
+ * one place, the last counts.
  *
  * @param now Unix seconds; `+7d` counts from it.
  * @param prefix Of every path.
@@ -172,7 +175,8 @@ function parseChanges(
   now: number,
   prefix = "",
 ): { readonly changes: StateChanges; readonly shown: string } {
-  const given = texts.map((typed) => {
+  let changes: object = {};
+  const shown = texts.map((typed) => {
     const [, name, text = ""] = /^([^=]+)=(.*)$/su.exec(typed) ?? [];
     if (name === undefined) {
       throw invalidArgument(
@@ -180,37 +184,20 @@ function parseChanges(
         `it is not path=value, as in ${prefix === "" ? "round." : ""}strikePrice=65000e18`,
       );
     }
-    return { name, path: prefix + name, text };
+    const path = prefix + name;
+    const change = path
+      .split(".")
+      .reduceRight<unknown>(
+        (inner, key) => ({ [key]: inner }),
+        parseValue(path, text, now),
+      );
+    changes = deepMerge(changes, asRecord(change));
+    return `${name} = ${text}`;
   });
-  const placed = given.map(({ path, text }): Placed => [
-    path.split("."),
-    parseValue(path, text, now),
-  ]);
-  const shown = given.map(({ name, text }) => `${name} = ${text}`);
   return {
-    changes: checkChanges(nest(placed)),
+    changes: checkChanges(changes),
     shown: escapeUntrusted(shown.join(", ")),
   };
-}
-
-type Placed = readonly [keys: readonly string[], value: unknown];
-
-/** Makes one object of values and the keys that lead to each. */
-function nest(given: readonly Placed[]): unknown {
-  const [whole] = given.filter(([keys]) => keys.length === 0);
-  if (whole !== undefined && given.length > 1) {
-    const problem = "two values of one place are given: one would be lost";
-    throw invalidArgument("<changes>", problem);
-  }
-  const groups = Map.groupBy(given, ([[key = ""]]) => key);
-  return whole === undefined
-    ? Object.fromEntries(
-        Array.from(groups, ([key, inner]) => [
-          key,
-          nest(inner.map(([[, ...keys], value]) => [keys, value])),
-        ]),
-      )
-    : whole[1];
 }
 
 /** The times of a round, which may also be a date or a duration. */

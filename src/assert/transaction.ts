@@ -1,3 +1,5 @@
+import { inspect } from "node:util";
+
 import { isHexString } from "ethers";
 
 import { encodeCall } from "../client/codec.js";
@@ -12,7 +14,7 @@ import {
   operationNames,
   targetsOf,
 } from "../protocol/index.js";
-import type { Hex, OperationName } from "../protocol/index.js";
+import type { Hex } from "../protocol/index.js";
 import { quoteForeignText } from "../redact.js";
 import { requireSameBranch } from "../rpc/blocks.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
@@ -136,9 +138,6 @@ async function requireReceipt(rpc: RpcClient, hash: Hex): Promise<Receipt> {
   return receipt;
 }
 
-/** Calls that a message lists. */
-const MOST_CALLS = 10;
-
 /**
  * Checks whether a transaction called an operation, itself or by a contract.
  *
@@ -175,7 +174,7 @@ export async function checkCalled(
     }),
   );
   const hash = hashOf(sent);
-  const made: string[] = [];
+  const made = new Set<string>();
   let pass = false;
   for (const { to, input } of await traceCalls(client.rpc, hash)) {
     const name = operationNames.find((each) =>
@@ -185,22 +184,18 @@ export async function checkCalled(
       pass ||= calls.some(
         (call) => call.to === to && input.startsWith(call.begins),
       );
-      made.push(`\n  ${showCall(name, input)} of ${to}`);
+      made.add(`${name} of ${to}`);
     }
   }
-  const list = made.slice(0, MOST_CALLS).join("");
   const shown =
-    args === undefined
-      ? operation
-      : calls.map(({ begins }) => showCall(operation, begins)).join();
+    args === undefined ? operation : `${operation} with ${inspect(args)}`;
   const places = calls.map(({ to }) => to).join(" or ");
-  const others =
-    list === "" ? "it called no operation of a vault" : `it called:${list}`;
+  const others = [...made].join(", ") || "no operation of a vault";
   return {
     pass,
     message: pass
-      ? `expected transaction ${hash} not to call ${shown}, but it did:${list}`
-      : `expected transaction ${hash} to call ${shown} of ${places}, but ${others}`,
+      ? `expected transaction ${hash} not to call ${shown}, but it did`
+      : `expected transaction ${hash} to call ${shown} of ${places}, but it called ${others}`,
   };
 }
 
@@ -213,10 +208,4 @@ async function traceCalls(
   const traced = await trace(rpc, method, hash, CALL_TRACER);
   // The code of a deployment is no call data.
   return framesOf(traced).filter(({ type }) => !type.startsWith("CREATE"));
-}
-
-/** Example: `calMargins(5, 6, 7)`. */
-function showCall(operation: OperationName, data: string): string {
-  const words = data.slice(10).match(/.{64}/gu) ?? [];
-  return `${operation}(${words.map((word) => BigInt(`0x${word}`)).join(", ")})`;
 }

@@ -10,7 +10,6 @@ import { MOCKS_SOURCE, fixedAddresses } from "../client/addresses.js";
 import type { ContractAddresses } from "../client/addresses.js";
 import { isFailedReading } from "../client/read-at-block.js";
 import { VaultClient } from "../client/vault-client.js";
-import { invalidArgument } from "../errors.js";
 import { hasHost, isInProcess } from "../host.js";
 import {
   byRole,
@@ -108,14 +107,8 @@ async function deployInOrder<VaultT extends VaultClient>(
   const { scenario = DEFAULT_SCENARIO, fixture, at } = options;
   const overrides = checkChanges(options.overrides);
   const original = await chooseState(vault, options);
-  if (at !== undefined) {
+  if (at !== undefined || options.allowLiveNetwork !== true) {
     await requireDevelopmentNode(vault);
-  } else if (options.allowLiveNetwork !== true) {
-    await requireDevelopmentNode(
-      vault,
-      "deploying mocks there costs money",
-      "If you want to pay for it, pass `allowLiveNetwork` to deployMocks(), or run `npx hardhat vault deploy-mocks --yes`. Nothing was sent.",
-    );
   }
   const { settledPrice, settledAmount } = overrides.settlement ?? {};
   const isOfScenario =
@@ -146,21 +139,14 @@ function vaultOf<VaultT extends VaultClient>(
 
 async function chooseState(
   vault: VaultClient,
-  { scenario, fixture }: DeployMocksOptions,
+  { scenario = DEFAULT_SCENARIO, fixture }: DeployMocksOptions,
 ): Promise<MockState> {
-  if (fixture === undefined) {
-    const name = scenario ?? DEFAULT_SCENARIO;
-    requireOneOf(keysOf(scenarios), name, "scenario");
-    return scenarios[name](await readClock(vault));
+  if (fixture !== undefined) {
+    const root = hasHost(vault) ? vault.context.config.paths.root : "";
+    return await readFixture(resolve(root, fixture));
   }
-  if (scenario !== undefined) {
-    throw invalidArgument(
-      MOCKS_SOURCE,
-      "it takes a scenario or a fixture, not both",
-    );
-  }
-  const root = hasHost(vault) ? vault.context.config.paths.root : "";
-  return await readFixture(resolve(root, fixture));
+  requireOneOf(keysOf(scenarios), scenario, "scenario");
+  return scenarios[scenario](await readClock(vault));
 }
 
 /** Places the code in process or at given addresses; elsewhere deploys it. */

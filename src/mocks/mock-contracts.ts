@@ -116,33 +116,23 @@ export async function requireMocks(
   }
 }
 
-/**
- * Checks that the network is in process or a development node.
- *
- * @param action The problem with another network, for the error.
- * @param instead The remedies, for the error.
- */
+/** Checks that the network is in process or a development node. */
 export async function requireDevelopmentNode(
   vault: VaultClient,
-  action = "mocks are for development nodes only",
-  instead = "Nothing was sent.",
 ): Promise<void> {
   if (isInProcess(vault)) {
     return;
   }
   // First, so that an unreachable node is not reported as a live network.
   const chainId = await vault.chainId();
-  if (await isDevelopmentNode(vault.rpc)) {
-    return;
+  if (!(await isDevelopmentNode(vault.rpc))) {
+    const version = await vault.rpc.request("web3_clientVersion");
+    throw vaultError("VAULT_LIVE_NETWORK", {
+      network: vault.networkName,
+      chainId,
+      client: vault.rpc.redactor.quote(String(version)),
+    });
   }
-  const version = await vault.rpc.request("web3_clientVersion");
-  throw vaultError("VAULT_LIVE_NETWORK", {
-    network: vault.networkName,
-    action,
-    chainId,
-    client: vault.rpc.redactor.quote(String(version)),
-    otherwise: instead,
-  });
 }
 
 /**
@@ -182,26 +172,19 @@ export async function placeCode(
 /** The projects whose networks have the build info: one decoder serves all of them. */
 const known = new WeakSet<object>();
 
-/**
- * Lets an in-process network name the mocks' contracts, functions and errors in the
- * stack of a transaction that reverts in them. Hardhat does the same with the project's
- * own contracts.
- */
+/** Lets an in-process network name the mocks in the stack of a transaction that reverts. */
 async function nameInStacks({
   connection: { provider },
-  context,
+  context: { artifacts, hooks },
 }: VaultHost): Promise<void> {
   // Not in the provider's interface; `hardhat node` calls it after a compilation.
   const { addCompilationResult: add } = asRecord(provider);
-  if (
-    typeof add !== "function" ||
-    known.has(context.artifacts) ||
-    // For --gas-stats, Hardhat would measure every contract that it can name.
-    (await context.hooks.hasHandlers("network", "onGasMeasurement"))
-  ) {
+  // For --gas-stats, Hardhat would measure every contract that it can name.
+  const measures = await hooks.hasHandlers("network", "onGasMeasurement");
+  if (typeof add !== "function" || measures || known.has(artifacts)) {
     return;
   }
-  known.add(context.artifacts);
+  known.add(artifacts);
   const { buildInfo } = await import("./build-info.js");
   const json = brotliDecompressSync(Buffer.from(buildInfo, "base64"));
   const built = asRecord(JSON.parse(json.toString("utf8")));
@@ -242,14 +225,9 @@ export async function sendToMocks(
   const receipts: Receipt[] = [];
   for (const hash of hashes) {
     const receipt = await waitForReceipt(rpc, hash, WAIT_MS);
-    if (receipt === undefined) {
-      throw scriptFailed(
-        rpc,
-        `transaction ${hash} is not mined in time; the node may not mine blocks by itself`,
-      );
-    }
-    if (receipt.succeeded === false) {
-      throw scriptFailed(rpc, "the transaction was mined and failed");
+    if (receipt === undefined || receipt.succeeded === false) {
+      const problem = receipt === undefined ? "is not mined in time" : "failed";
+      throw scriptFailed(rpc, `transaction ${hash} ${problem}`);
     }
     receipts.push(receipt);
   }

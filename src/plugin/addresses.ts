@@ -106,16 +106,16 @@ export function settingsOf(
   if (instance === undefined) {
     return vault;
   }
-  const names = Object.keys(vault.instances);
-  const settings = vault.instances[instance];
-  if (settings === undefined || !names.includes(instance)) {
+  const settings = new Map(Object.entries(vault.instances));
+  const found = settings.get(instance);
+  if (found === undefined) {
     throw vaultError("VAULT_UNKNOWN_INSTANCE", {
       network: networkName,
       instance: describeInput(instance),
-      known: names.length === 0 ? "none" : names.join(", "),
+      known: [...settings.keys()].join(", ") || "none",
     });
   }
-  return settings;
+  return found;
 }
 
 const deploymentSchema = z
@@ -218,7 +218,7 @@ export class DeploymentAddresses {
     }
     for (const address of Object.values(found.contracts)) {
       if (!(await hasCode(rpc, address))) {
-        return `The mocks of ${file} are not on the chain any more: run ${this.#command} again.`;
+        return none;
       }
     }
     return { ...found, file };

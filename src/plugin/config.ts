@@ -78,17 +78,13 @@ async function extendUserConfig(
   next: (nextUserConfig: HardhatUserConfig) => Promise<HardhatUserConfig>,
 ): Promise<HardhatUserConfig> {
   const extended = await next(userConfig);
-  const networks: unknown = extended.networks ?? {};
-  // Anything but an object is left to the validation.
-  return typeof networks === "object"
-    ? {
-        ...extended,
-        networks: {
-          [FORK_NETWORK]: { type: "edr-simulated" },
-          ...extended.networks,
-        },
-      }
-    : extended;
+  return {
+    ...extended,
+    networks: {
+      [FORK_NETWORK]: { type: "edr-simulated" },
+      ...extended.networks,
+    },
+  };
 }
 
 async function validateUserConfig(

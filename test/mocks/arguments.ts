@@ -81,7 +81,6 @@ describe("arguments of mocks", () => {
     ],
     [{ failures: [{ ...whole, from: "0x12" }] }, ADDRESS, "from"],
   ];
-  const both = { scenario: "open-round", fixture: "x.json" };
   const calls: ReadonlyArray<
     readonly [
       method: string,
@@ -92,7 +91,6 @@ describe("arguments of mocks", () => {
   > = [
     ...changes.map(([change, ...is]) => ["set", [change], ...is] as const),
     ["deployMocks", [{ scenario: "toString" }], ENUM, "scenario"],
-    ["deployMocks", [both], ARGUMENT, "deployMocks()"],
     ["mockAt", ["tradings"], ENUM, "role"],
     ["fail", ["getLPAmountInfo", "dry", { args: ["both"] }], ENUM, "pool"],
     ["fail", ["settleAll", "no", { args: ["public"] }], ARGUMENT, "settleAll"],

@@ -338,11 +338,10 @@ describe("vault-deployments: addresses that deploy-mocks wrote", () => {
   const none =
     /^No mocks are recorded for this chain\..*`npx hardhat vault deploy-mocks --network live` deploys/u;
   const foreign = { ...deployment, genesisHash: `0x${"ee".repeat(32)}` };
-  for (const [name, arrange, says] of [
+  for (const [name, arrange] of [
     [
       "another chain has the same id, and a genesis that begins like this one's",
       () => (genesis = { hash: `0xabababab${"cd".repeat(28)}` }),
-      none,
     ],
     [
       "the chain has no first block, though another one without had mocks",
@@ -351,17 +350,14 @@ describe("vault-deployments: addresses that deploy-mocks wrote", () => {
         const unknown = { ...deployment, genesisHash: "unknown" };
         await leave(unknown, "1-unknown.json");
       },
-      none,
     ],
     [
       "the chain has no code of one of its contracts",
       () => (codeless = SECOND),
-      /^The mocks of vault-deployments\/1-abababab.json are not on the chain any more/u,
     ],
     [
       "it has another chain's id",
       async () => await leave({ ...deployment, chainId: 2 }),
-      none,
     ],
     [
       "the node was restarted, which is another chain",
@@ -369,13 +365,12 @@ describe("vault-deployments: addresses that deploy-mocks wrote", () => {
         genesis = { hash: foreign.genesisHash };
         await Promise.resolve();
       },
-      none,
     ],
   ] as const) {
     it(`a deployment file is not used if ${name}`, async () => {
       await leave({ ...deployment, contracts: withPool });
       await arrange();
-      expect(await hintOf(await open())).to.match(says);
+      expect(await hintOf(await open())).to.match(none);
     });
   }
 
@@ -425,7 +420,7 @@ describe("vault-deployments: addresses that deploy-mocks wrote", () => {
     expect(JSON.parse(text)).to.include({ instance: "a-b" });
     expect((await own.addressOf("vault")).source).to.equal(saved);
     for (const [name, hint] of [
-      ["a", "1-abababab-a.json are not on the chain any more"],
+      ["a", "`npx hardhat vault deploy-mocks --instance a"],
       ["b", "`npx hardhat vault deploy-mocks --instance b"],
       ["c", "`npx hardhat vault deploy-mocks --instance c"],
     ] as const) {

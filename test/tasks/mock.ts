@@ -132,9 +132,6 @@ describe("vault mock", () => {
     tasks,
     `
     mock set round.price=1 | VAULT_INVALID_ARGUMENT | settledAmount, settled
-    mock set volume=1 volume=2 | VAULT_INVALID_ARGUMENT | would be lost
-    mock set orders.2.state=1 orders.2=none | VAULT_INVALID_ARGUMENT | would be lost
-    mock set orders.__proto__.state=1 | VAULT_INVALID_INTEGER | order
     mock set round.endTime=soon | VAULT_INVALID_TIME | round.endTime
     mock next-round endTime=soon | VAULT_INVALID_TIME | round.endTime
     mock set volume=1 --at vault=${NOBODY} | VAULT_NOT_A_MOCK | cannot be scripted
@@ -248,7 +245,7 @@ describe("vault deploy-mocks", () => {
       }
       const { message, ...error } = await errorOf(typed);
       expect(error).to.include({ code: "VAULT_LIVE_NETWORK" });
-      expect(message.includes("--yes")).to.equal(typed === "deploy-mocks");
+      expect(message).to.include("--yes");
       const methods = live.requests.map(({ method }) => method);
       expect(methods.join(" ")).to.not.include("eth_send");
     });
