@@ -190,7 +190,8 @@ export async function checkCalled(
   const shown =
     args === undefined ? operation : `${operation} with ${inspect(args)}`;
   const places = calls.map(({ to }) => to).join(" or ");
-  const others = [...made].join(", ") || "no operation of a vault";
+  const others =
+    made.size === 0 ? "no operation of a vault" : [...made].join(", ");
   return {
     pass,
     message: pass

@@ -106,16 +106,16 @@ export function settingsOf(
   if (instance === undefined) {
     return vault;
   }
-  const settings = new Map(Object.entries(vault.instances));
-  const found = settings.get(instance);
-  if (found === undefined) {
+  const names = Object.keys(vault.instances);
+  const settings = vault.instances[instance];
+  if (settings === undefined || !names.includes(instance)) {
     throw vaultError("VAULT_UNKNOWN_INSTANCE", {
       network: networkName,
       instance: describeInput(instance),
-      known: [...settings.keys()].join(", ") || "none",
+      known: names.length === 0 ? "none" : names.join(", "),
     });
   }
-  return found;
+  return settings;
 }
 
 const deploymentSchema = z
