@@ -111,10 +111,10 @@ export default {
       comment:
         "Every start of Hardhat loads what the help shows of tasks, so it loads no library. An action, a parser, and what they need are loaded only by a task that runs.",
       severity: "error",
-      from: { path: "^tasks/definitions\\.ts" },
+      from: { path: "^(?:tasks/definitions|src/mocks/scenarios)\\.ts" },
       to: {
         path: "^(?:src|tasks)/|(?:^|/)node_modules/",
-        pathNot: "^src/protocol/",
+        pathNot: "^src/(?:protocol/|mocks/scenarios\\.ts)",
         dependencyTypesNot: ["type-only"],
       },
     },
