@@ -2,20 +2,21 @@
 
 import { ZeroAddress } from "ethers";
 
-import type { LocatedAddress } from "../client/addresses.js";
-import { failedReading, isNotConfigured } from "../client/read-at-block.js";
 import {
-  VaultError,
+  failedReading,
+  isFailedReading,
+  isNotConfigured,
+} from "../client/read-at-block.js";
+import {
   fallbackTo,
   refusesSettlement,
   textsForCommandLine,
 } from "../errors.js";
-import type { VaultErrorCode } from "../errors.js";
+import type { VaultError, VaultErrorCode } from "../errors.js";
 import { escapeUntrusted } from "../escape.js";
 import { findGuard, findRoute, namedTokens } from "../guard/call.js";
 import type { FoundGuard } from "../guard/call.js";
 import type { VaultHost } from "../host.js";
-import { asRecord } from "../json.js";
 import { formatGasPrice, formatNative } from "../protocol/round.js";
 import {
   contractRoleNames,
@@ -158,25 +159,32 @@ async function examineContracts(
 ): Promise<readonly Check[]> {
   const readings = await vault.snapshot({ blockTag });
   const order = await vault.getOrderInfo(1n, { blockTag }).catch(failedReading);
+  const answers = [
+    ...standaloneQueries.map(({ role, path }) => ({
+      role,
+      what: path.join("."),
+      answer: get(readings, path),
+    })),
+    { role: "trading", what: "order 1", answer: order },
+  ];
   const checks: Check[] = [];
   const missing = new Map<ContractRole, VaultError>();
   for (const role of contractRoleNames) {
     const { label: name } = contractRoles[role];
-    const located = await vault.addressOf(role).catch(failedReading);
-    if (!("error" in located)) {
-      const answers = new Map<string, unknown>(
-        standaloneQueries
-          .filter((query) => query.role === role)
-          .map(({ path }) => [path.join("."), get(readings, path)]),
-      );
-      if (role === "trading") {
-        answers.set("order 1", order);
-      }
-      checks.push({ name, ...examineContract(located, answers) });
-    } else if (isNotConfigured(located.error)) {
-      missing.set(role, located.error);
+    const own = answers.filter((one) => one.role === role);
+    const errors = own.flatMap(({ answer }) =>
+      isFailedReading(answer) ? answer.error : [],
+    );
+    const worst = errors.find((error) => !hasReason(error)) ?? errors[0];
+    if (worst === undefined) {
+      const { address } = await vault.addressOf(role);
+      const what = own.map((one) => one.what).join(", ");
+      checks.push({ name, ...ok(`${address} answers ${what}`) });
+    } else if (isNotConfigured(worst)) {
+      missing.set(role, worst);
     } else {
-      checks.push(failed(name, located.error));
+      const status = hasReason(worst) ? "warn" : "fail";
+      checks.push({ name, ...findingOf(worst, status) });
     }
   }
   const labels = [...missing.keys()].map((role) => contractRoles[role].label);
@@ -192,22 +200,9 @@ async function examineContracts(
     : [...checks, { name: "addresses", ...finding }];
 }
 
-function examineContract(
-  { address }: LocatedAddress,
-  answers: ReadonlyMap<string, unknown>,
-): Finding {
-  const failures = [...answers.values()].flatMap((answer) => {
-    const { error } = asRecord(answer);
-    return VaultError.isVaultError(error) ? error : [];
-  });
-  // A revert without a reason is often a sign of a wrong address.
-  const hasReason = ({ code, details }: VaultError): boolean =>
-    code === "VAULT_CALL_REVERTED" && details["reason"] !== NO_REASON;
-  const worst = failures.find((error) => !hasReason(error)) ?? failures[0];
-  if (worst !== undefined) {
-    return findingOf(worst, hasReason(worst) ? "warn" : "fail");
-  }
-  return ok(`${address} answers ${[...answers.keys()].join(", ")}`);
+/** A revert without a reason is often a sign of a wrong address. */
+function hasReason({ code, details }: VaultError): boolean {
+  return code === "VAULT_CALL_REVERTED" && details["reason"] !== NO_REASON;
 }
 
 export const HOW_TO_REPLACE =

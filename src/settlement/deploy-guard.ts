@@ -107,10 +107,6 @@ export async function deployGuard(
   const price = limitFees(rpc.network, offered, limits);
   const estimate = await estimateGas(rpc, call);
   if ("reverted" in estimate) {
-    // The deployer reverts without a reason if another account has just deployed it.
-    if (await isThere()) {
-      return await deployed(null);
-    }
     throw failed(estimate.reverted.text);
   }
   // A quarter more than the estimate.

@@ -23,6 +23,8 @@ import { blockAfter, getBlock, getNextBlock } from "../rpc/blocks.js";
 import type { BlockId, BlockInfo } from "../rpc/blocks.js";
 import { Journal } from "../sending/journal.js";
 import { findFreeNonce, findSender } from "../sending/signer.js";
+import { nothingToDo, refusedBy } from "../sending/outcome.js";
+import type { Stopped } from "../sending/outcome.js";
 import { newestOf } from "../sending/transaction.js";
 import { requireFreshHead } from "./current-round.js";
 import { parseFeeLimits } from "./options.js";
@@ -157,37 +159,43 @@ export async function findNextRun(
     const { code, shortMessage: reason, fix } = unread.error;
     return { canBeSettled: null, code, reason, fix };
   }
-  try {
-    const known = { canBeSettled: true, code: null, reason: null, fix: null };
-    return { ...known, ...(await findWhyNot(vault, from, state)) };
-  } catch (error) {
+  const stop = await findWhyNot(vault, from, state).catch((error: unknown) => {
     if (
       refusesSettlement(error) ||
       hasErrorCode(error, "VAULT_INVALID_JOURNAL")
     ) {
-      const { shortMessage: reason, fix } = textsForCommandLine(error);
-      return { canBeSettled: false, code: error.code, reason, fix };
+      return refusedBy(error);
     }
     throw error;
+  });
+  if (stop === undefined) {
+    return { canBeSettled: true, code: null, reason: null, fix: null };
   }
+  const { code = null, error, reason, status } = stop;
+  if (error !== undefined) {
+    const { shortMessage, fix } = textsForCommandLine(error);
+    return { canBeSettled: false, code, reason: shortMessage, fix };
+  }
+  if (from !== ZeroAddress || status === "nothing-to-do") {
+    return { canBeSettled: false, code, reason, fix: null };
+  }
+  const why = `the zero address is refused: ${reason.replace(/\.$/u, "")}. The account that settles may not be: name it with --from, or as networks.${vault.networkName}.from`;
+  return { canBeSettled: null, code, reason: why, fix: null };
 }
 
-/**
- * @returns Why not, as far as no error says it.
- * @throws VaultError with which an unattended run would end
- */
+/** @throws VaultError with which an unattended run would end */
 async function findWhyNot(
   vault: VaultHost,
   from: string,
-  { block, open, at, ...state }: VaultAt,
-): Promise<Partial<NextRun>> {
+  { block, open, at, trial, ...state }: VaultAt,
+): Promise<Stopped | undefined> {
   await requireFreshHead(vault, block);
   if (isFailedReading(open)) {
     throw open.error;
   }
   const round = isFailedReading(state.round) ? undefined : state.round;
   if (round?.settled === true) {
-    return { canBeSettled: false, reason: "the round is settled" };
+    return nothingToDo("the round is settled");
   }
   const reverted =
     round === undefined
@@ -198,27 +206,19 @@ async function findWhyNot(
   }
   // What is under way is followed first; a call after it would settle the round again.
   if (open !== null) {
-    return {};
+    return undefined;
   }
-  const { stop } = state.trial ?? (await tryAt(vault, from, at, round));
-  const isKnown = from !== ZeroAddress;
-  const { error, code = null, reason = "" } = stop ?? {};
-  // Nothing is known of the funds of an account that is not.
-  if (error !== undefined && (isKnown || code !== "VAULT_INSUFFICIENT_FUNDS")) {
-    throw error;
+  const { stop } = trial ?? (await tryAt(vault, from, at, round));
+  if (from === ZeroAddress) {
+    // Nothing is known of the funds of an account that is not.
+    return stop?.code === "VAULT_INSUFFICIENT_FUNDS" ? undefined : stop;
   }
-  if (stop !== undefined && error === undefined) {
-    const why = `the zero address is refused: ${reason.replace(/\.$/u, "")}. The account that settles may not be: name it with --from, or as networks.${vault.networkName}.from`;
-    return isKnown
-      ? { canBeSettled: false, code, reason }
-      : { canBeSettled: null, code, reason: why };
+  if (stop === undefined && vault.connection.networkConfig.type === "http") {
+    const address = parseAddress(from, "from");
+    const account = { address, kind: "remote" } as const;
+    await findFreeNonce(vault.rpc, account, block.number);
   }
-  if (isKnown && vault.connection.networkConfig.type === "http") {
-    const account = parseAddress(from, "from");
-    const signer = { address: account, kind: "remote" } as const;
-    await findFreeNonce(vault.rpc, signer, block.number);
-  }
-  return {};
+  return stop;
 }
 
 async function tryAt(

@@ -289,28 +289,16 @@ export function parseOptions(
     ),
     replacement:
       bump === true ? "bump" : cancel === true ? "cancel" : undefined,
+    // A failing listener, also an async one, must not lose a transaction on its way.
     emit: (event) => {
-      void tellListener(onEvent, event);
+      const tell = async (): Promise<unknown> => await onEvent?.(event);
+      tell().catch((error: unknown) => {
+        process.emitWarning(
+          `onEvent of settleAll() failed at "${event.type}": ${String(error)}`,
+        );
+      });
     },
   };
-}
-
-/**
- * A failing listener must not lose a transaction on its way, nor end the process: JavaScript
- * also accepts an async one, which rejects later.
- */
-async function tellListener(
-  listener: SettleAllOptions["onEvent"],
-  event: SettlementEvent,
-): Promise<void> {
-  try {
-    await listener?.(event);
-  } catch (error) {
-    const problem = error instanceof Error ? error.message : String(error);
-    process.emitWarning(
-      `onEvent of settleAll() failed at "${event.type}": ${problem}`,
-    );
-  }
 }
 
 /** @param maxFeePerGas The option, in wei; it may only lower the limit of the settings. */
