@@ -83,13 +83,6 @@ export function toSettlement(
   };
 }
 
-/** A settlement that was followed to its end. */
-export interface Ended {
-  readonly entry: JournalEntry;
-  readonly preview: Simulation | null;
-  readonly outcome: Outcome;
-}
-
 /** What is known of an end, and whether a later look can find more. */
 type Found = EndValues & Omit<SettlementResult, "chainId" | "settlement">;
 
@@ -100,13 +93,19 @@ type Found = EndValues & Omit<SettlementResult, "chainId" | "settlement">;
  */
 export async function describeEnd(
   vault: VaultHost,
-  ended: Ended,
+  entry: JournalEntry,
+  outcome: Outcome,
+  preview: Simulation | null,
   timeout: number,
 ): Promise<SettlementResult> {
-  const { entry, outcome, preview } = ended;
   const describe = async (): Promise<Found> =>
     outcome.kind === "mined"
-      ? await describeMined(vault.withOptions({ timeout }), ended, outcome)
+      ? await describeMined(
+          vault.withOptions({ timeout }),
+          entry,
+          outcome,
+          preview,
+        )
       : {
           ...("receipt" in outcome && outcome.receipt),
           ...outcome,
@@ -131,8 +130,9 @@ export async function describeEnd(
 
 async function describeMined(
   vault: VaultHost,
-  { entry: { round, guard }, preview }: Ended,
+  { round, guard }: JournalEntry,
   mined: Mined,
+  preview: Simulation | null,
 ): Promise<Found> {
   const { receipt, transaction, hash } = mined;
   const { blockNumber: number } = receipt;
@@ -234,8 +234,6 @@ async function readAround(
   );
 }
 
-type Effect = Pick<Found, "isFinal" | "reason" | "status">;
-
 /**
  * What the block did to the round that its transaction was meant for: it was open before and
  * is settled by it, or made way for the next one; or it was settled before; or the transaction
@@ -246,8 +244,8 @@ function effectOn(
   { guard }: SettlementRoute,
   block: number,
   { before, after }: Around,
-): Effect {
-  const end = (status: Effect["status"], reason?: string): Effect => ({
+): Found {
+  const end = (status: Found["status"], reason?: string): Found => ({
     status,
     reason,
     isFinal: true,

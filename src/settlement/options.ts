@@ -238,22 +238,18 @@ const DEFAULT_MS = {
 
 type Name = keyof SettleAllOptions;
 
-/** Each option, and what it needs. */
-const needed: ReadonlyArray<readonly [Name, Name]> = [
-  ["bump", "resume"],
-  ["cancel", "resume"],
-  ["confirmReplacement", "bump"],
-];
-
-/** Each option, and what excludes it. */
-const excluded: ReadonlyArray<readonly [Name, Name]> = [
-  ["from", "resume"],
-  ["confirm", "resume"],
-  ["assertOnly", "resume"],
-  ["resumeFirst", "resume"],
-  ["tokens", "resume"],
-  ["retryReverted", "resume"],
-  ["bump", "cancel"],
+/** Each option, and another one without which, or with which, it is refused. */
+const rules: ReadonlyArray<readonly [Name, "needs" | "excludes", Name]> = [
+  ["bump", "needs", "resume"],
+  ["cancel", "needs", "resume"],
+  ["confirmReplacement", "needs", "bump"],
+  ["from", "excludes", "resume"],
+  ["confirm", "excludes", "resume"],
+  ["assertOnly", "excludes", "resume"],
+  ["resumeFirst", "excludes", "resume"],
+  ["tokens", "excludes", "resume"],
+  ["retryReverted", "excludes", "resume"],
+  ["bump", "excludes", "cancel"],
 ];
 
 /** @throws VaultError VAULT_INVALID_ARGUMENT */
@@ -263,15 +259,15 @@ export function parseOptions(
 ): ParsedOptions {
   checkOptions("settleAll()", options, settleAllOptions);
   const isGiven = (name: Name): boolean => (options[name] ?? false) !== false;
-  for (const [name, other] of needed) {
-    if (isGiven(name) && !isGiven(other)) {
-      const problem = `it needs ${other}: true`;
-      throw invalidArgument(name, problem, `Add ${other}: true.`);
-    }
-  }
-  for (const [name, other] of excluded) {
-    if (isGiven(name) && isGiven(other)) {
-      throw invalidArgument(name, `${other} excludes it`, "Omit one of them.");
+  for (const [name, rule, other] of rules) {
+    if (isGiven(name) && isGiven(other) !== (rule === "needs")) {
+      throw rule === "needs"
+        ? invalidArgument(
+            name,
+            `it needs ${other}: true`,
+            `Add ${other}: true.`,
+          )
+        : invalidArgument(name, `${other} excludes it`, "Omit one of them.");
     }
   }
   const { bump, cancel, timeout, pollingInterval, onEvent } = options;

@@ -302,7 +302,9 @@ async function followToEnd(
     const ended: JournalEntry = { ...entry, transactions };
     const result = await describeEnd(
       vault,
-      { entry: ended, outcome, preview },
+      ended,
+      outcome,
+      preview,
       Math.max(limit.remaining, LEAST_OUTCOME_MS),
     );
     if (result.isFinal) {

@@ -111,8 +111,7 @@ async function reportOf(
   host = hostOf(),
   of = entry,
 ): Promise<SettlementResult> {
-  const ended = { entry: of, outcome, preview: null };
-  return await describeEnd(host, ended, 10_000);
+  return await describeEnd(host, of, outcome, null, 10_000);
 }
 function hostOf(type = "http") {
   return chain.host({ settings: { type } });
