@@ -26,7 +26,7 @@ import {
   trace,
   waitForReceipt,
 } from "../rpc/transactions.js";
-import type { CallFrame, Receipt } from "../rpc/transactions.js";
+import type { Receipt } from "../rpc/transactions.js";
 import { NoVerdict, describe, requireVault } from "./assertion.js";
 import type { Verdict } from "./assertion.js";
 
@@ -174,13 +174,17 @@ export async function checkCalled(
     }),
   );
   const hash = hashOf(sent);
+  await requireReceipt(client.rpc, hash);
+  const method = "debug_traceTransaction";
+  const traced = await trace(client.rpc, method, hash, CALL_TRACER);
   const made = new Set<string>();
   let pass = false;
-  for (const { to, input } of await traceCalls(client.rpc, hash)) {
+  for (const { type, to, input } of framesOf(traced)) {
     const name = operationNames.find((each) =>
       input.startsWith(operationEntry(each).selector),
     );
-    if (name !== undefined) {
+    // The code of a deployment is no call data.
+    if (name !== undefined && !type.startsWith("CREATE")) {
       pass ||= calls.some(
         (call) => call.to === to && input.startsWith(call.begins),
       );
@@ -198,15 +202,4 @@ export async function checkCalled(
       ? `expected transaction ${hash} not to call ${shown}, but it did`
       : `expected transaction ${hash} to call ${shown} of ${places}, but it called ${others}`,
   };
-}
-
-async function traceCalls(
-  rpc: RpcClient,
-  hash: Hex,
-): Promise<readonly CallFrame[]> {
-  await requireReceipt(rpc, hash);
-  const method = "debug_traceTransaction";
-  const traced = await trace(rpc, method, hash, CALL_TRACER);
-  // The code of a deployment is no call data.
-  return framesOf(traced).filter(({ type }) => !type.startsWith("CREATE"));
 }

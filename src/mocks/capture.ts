@@ -22,8 +22,7 @@ import type {
 } from "../protocol/index.js";
 import { quoteForeignText } from "../redact.js";
 import { requireSameBranch } from "../rpc/blocks.js";
-import { encodeRevertData } from "./failure.js";
-import type { ScriptedFailure, ScriptedReason } from "./failure.js";
+import type { ScriptedFailure } from "./failure.js";
 import { scenarios } from "./scenarios.js";
 import {
   answerCheck,
@@ -187,7 +186,11 @@ async function fixtureState(json: unknown): Promise<MockState> {
     if (error === undefined) {
       return answerCheck(operation, true)(answer, where);
     }
-    const reason = parseFailure(error, `${where}.error`);
+    const { code, revertData } = asRecord(error);
+    const reason =
+      typeof revertData === "string"
+        ? { data: revertData }
+        : `recorded failure: ${String(code)}`;
     // the arguments are those of the operation
     failures.push({ operation, args, reason } as ScriptedFailure);
     return undefined;
@@ -232,15 +235,4 @@ async function fixtureState(json: unknown): Promise<MockState> {
       settledAmount: settled ? settledAmount : BigInt(orders.length),
     },
   };
-}
-
-/** @returns The reason of a failed reading. */
-function parseFailure(error: unknown, where: string): ScriptedReason {
-  const { code, revertData } = asRecord(error);
-  if (typeof revertData !== "string") {
-    return `recorded failure: ${String(code)}`;
-  }
-  const reason = { data: revertData };
-  encodeRevertData(reason, `${where}.revertData`);
-  return reason;
 }

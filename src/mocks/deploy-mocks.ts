@@ -94,36 +94,28 @@ export async function deployMocks<VaultT extends VaultClient = VaultClient>(
 ): Promise<MockVaultHandle<VaultT>> {
   checkOptions(MOCKS_SOURCE, options, deployOptions);
   const vault = vaultOf<VaultT>(vaultOrProvider);
-  return await changeMocks(
-    vault,
-    async () => await deployInOrder(vault, options),
-  );
-}
-
-async function deployInOrder<VaultT extends VaultClient>(
-  vault: VaultT,
-  options: DeployMocksOptions,
-): Promise<MockVaultHandle<VaultT>> {
   const { scenario = DEFAULT_SCENARIO, fixture, at } = options;
   const overrides = checkChanges(options.overrides);
-  const original = await chooseState(vault, options);
-  if (at !== undefined || options.allowLiveNetwork !== true) {
-    await requireDevelopmentNode(vault);
-  }
-  const { settledPrice, settledAmount } = overrides.settlement ?? {};
-  const isOfScenario =
-    settledPrice === undefined && settledAmount === undefined;
-  const script = callsFor(deepMerge(original, overrides), isOfScenario);
-  const addresses = await placeMocks(vault, at);
-  await load(vault, addresses, script);
-  if (hasHost(vault)) {
-    vault.bind(fixedAddresses(addresses, MOCKS_SOURCE));
-  }
-  return new MockVaultHandle(
-    vault.at(addresses, MOCKS_SOURCE),
-    addresses,
-    fixture === undefined ? scenario : null,
-  );
+  return await changeMocks(vault, async () => {
+    const original = await chooseState(vault, options);
+    if (at !== undefined || options.allowLiveNetwork !== true) {
+      await requireDevelopmentNode(vault);
+    }
+    const { settledPrice, settledAmount } = overrides.settlement ?? {};
+    const isOfScenario =
+      settledPrice === undefined && settledAmount === undefined;
+    const script = callsFor(deepMerge(original, overrides), isOfScenario);
+    const addresses = await placeMocks(vault, at);
+    await load(vault, addresses, script);
+    if (hasHost(vault)) {
+      vault.bind(fixedAddresses(addresses, MOCKS_SOURCE));
+    }
+    return new MockVaultHandle(
+      vault.at(addresses, MOCKS_SOURCE),
+      addresses,
+      fixture === undefined ? scenario : null,
+    );
+  });
 }
 
 function vaultOf<VaultT extends VaultClient>(

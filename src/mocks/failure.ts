@@ -1,11 +1,4 @@
-import {
-  AbiCoder,
-  Interface,
-  concat,
-  dataSlice,
-  id,
-  isHexString,
-} from "ethers";
+import { Interface, dataSlice, id, isHexString } from "ethers";
 
 import { encodeCall } from "../client/codec.js";
 import {
@@ -24,7 +17,6 @@ import {
   targetsOf,
 } from "../protocol/index.js";
 import type { CallArguments, OperationName } from "../protocol/index.js";
-import { ERROR_STRING_SELECTOR, PANIC_SELECTOR } from "../rpc/revert-reason.js";
 import { call, mockInterfaces } from "./mock-contracts.js";
 import type { ScriptCall } from "./mock-contracts.js";
 
@@ -64,51 +56,44 @@ export interface ScriptedFailure extends FailureCondition {
 /**
  * Encodes the data that a mock reverts with, as 0x hex.
  *
- * @param where The place of the reason, for errors.
- *
  * @example
  * ```ts
  * encodeRevertData({ panic: 0x11 });
  * // '0x4e487b710000000000000000000000000000000000000000000000000000000000000011'
  * ```
  */
-export function encodeRevertData(
-  reason: ScriptedReason,
-  where = "The reason to revert",
-): string {
+export function encodeRevertData(reason: ScriptedReason): string {
+  const where = "The reason to revert";
   const { panic, data, customError, args } = asRecord(reason);
   if (data !== undefined && isHexString(data, true)) {
     return data;
   }
-  const coder = AbiCoder.defaultAbiCoder();
-  try {
-    if (typeof reason === "string") {
-      return concat([
-        ERROR_STRING_SELECTOR,
-        coder.encode(["string"], [reason]),
-      ]);
-    }
-    if (panic !== undefined) {
-      return concat([PANIC_SELECTOR, coder.encode(["uint256"], [panic])]);
-    }
-    if (typeof customError === "string") {
-      const errors = customError.includes("(")
-        ? new Interface([`error ${customError}`])
-        : // every mock has the errors of all
-          mockInterfaces.trading;
-      const name = customError.replace(/\(.*/su, "").trim();
-      return errors.encodeErrorResult(name, [...listOf(args)]);
-    }
-  } catch (error) {
+  let error = customError;
+  let values = listOf(args);
+  if (typeof reason === "string") {
+    [error, values] = ["Error(string)", [reason]];
+  } else if (panic !== undefined) {
+    [error, values] = ["Panic(uint256)", [panic]];
+  }
+  if (typeof error !== "string") {
     throw invalidArgument(
       where,
-      `it cannot be encoded: ${describeInput(asRecord(error)["message"])}; an error that is not one of the mocks needs its signature`,
+      `a text, { panic }, { customError, args } or { data } as 0x hex is needed, got ${describeInput(data ?? reason)}`,
     );
   }
-  throw invalidArgument(
-    where,
-    `a text, { panic }, { customError, args } or { data } as 0x hex is needed, got ${describeInput(data ?? reason)}`,
-  );
+  try {
+    const errors = error.includes("(")
+      ? new Interface([`error ${error}`])
+      : // every mock has the errors of all
+        mockInterfaces.trading;
+    const name = error.replace(/\(.*/su, "").trim();
+    return errors.encodeErrorResult(name, [...values]);
+  } catch (problem) {
+    throw invalidArgument(
+      where,
+      `it cannot be encoded: ${describeInput(asRecord(problem)["message"])}; an error that is not one of the mocks needs its signature`,
+    );
+  }
 }
 
 /** `ANYBODY` of MockBase.sol. */

@@ -72,8 +72,7 @@ export function errorAbisInProject(
   let find: Promise<ReturnType<typeof indexErrors>> | undefined;
   const readErrors = async (): NonNullable<typeof find> => {
     const errors = new Map<string, ErrorFragment>();
-    const names = [...(await artifacts.getAllFullyQualifiedNames())].toSorted();
-    for (const name of names) {
+    for (const name of await artifacts.getAllFullyQualifiedNames()) {
       const { abi } = await artifacts.readArtifact(name);
       // ErrorFragment.from takes a function for an error.
       for (const entry of abi.filter(({ type }) => type === "error")) {

@@ -331,14 +331,9 @@ export const displayDecimalsKeys: readonly string[] = Object.values<Operation>(
   operations,
 ).flatMap(({ key, outputs }) => {
   const own = outputs.filter(hasOwnersScale);
-  return own.length === 0
-    ? []
-    : [
-        key,
-        ...(outputs.length === 1
-          ? []
-          : own.map(({ name }) => `${key}.${name}`)),
-      ];
+  const single = own.map(({ name }) => `${key}.${name}`);
+  const keys = outputs.length === 1 ? [key] : [key, ...single];
+  return own.length === 0 ? [] : keys;
 });
 
 /**

@@ -302,11 +302,6 @@ describe("a file that is no fixture", () => {
     ],
     ["no reading", { volume: undefined }, "volume"],
     ["an order's id with a zero before it", { orders: { "01": {} } }, "id"],
-    [
-      "revert data that is not hex",
-      { volume: { error: { revertData: "0x1" } } },
-      "volume.error.revertData",
-    ],
   ] as const) {
     it(`readFixture() refuses ${title}: VAULT_INVALID_FIXTURE`, async () => {
       await expectRefusal(problem, { ...fixture, ...change });
