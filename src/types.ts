@@ -56,17 +56,12 @@ export type {
   SettlementStatus,
   SigningKind,
 } from "./settlement/options.js";
-export type {
-  ForkConnection,
-  ForkedBlock,
-  ForkOptions,
-  WarmCall,
-} from "./simulation/fork.js";
+export type { ForkConnection, ForkOptions } from "./simulation/fork.js";
 export type {
   HttpEngine,
   SimulateSettleAllOptions,
+  SimulationTime,
 } from "./simulation/simulate.js";
-export type { SimulationTime } from "./simulation/simulate.js";
 export type {
   BalanceChange,
   ReadingChange,

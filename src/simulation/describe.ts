@@ -1,5 +1,6 @@
 import { min } from "@nomicfoundation/hardhat-utils/bigint";
 
+import { isFailedReading } from "../client/read-at-block.js";
 import { OTHER_ORIGIN, keepsTokens } from "../guard/call.js";
 import { explainRefusal, innerReason, outOfGas } from "../guard/refusal.js";
 import type { Refusal } from "../guard/refusal.js";
@@ -11,12 +12,7 @@ import { decodeRevertReason, invalidOpcode } from "../rpc/revert-reason.js";
 import { NATIVE, gainOf } from "./tokens.js";
 import { isOutOfGas } from "./types.js";
 import type { Attempt, FailedCall, Run, Simulation } from "./types.js";
-import {
-  accountIn,
-  changesBetween,
-  countOrders,
-  roundOf,
-} from "./watch-list.js";
+import { accountIn, changesBetween, roundOf } from "./watch-list.js";
 import type { ChainState } from "./watch-list.js";
 
 /** The code that an EIP-7702 authorization gives to an account with a key. */
@@ -26,7 +22,6 @@ const DELEGATION_SIZE = 23n;
  * Describes a settlement that was executed, by the state without and with it.
  *
  * @param kept Tokens that stay in the guard.
- * @param orders Number of orders that were to be read.
  */
 export async function describe(
   vault: VaultHost,
@@ -34,10 +29,26 @@ export async function describe(
   run: Run,
   [before, after]: readonly [ChainState, ChainState],
   kept: readonly Address[],
-  orders: number,
 ): Promise<Simulation> {
   const { guard, from } = attempt.route;
   const { engine, failed, gasUsed, gasPrice, block, transfers } = run;
+  const by = { engine, guard: guard?.address ?? null };
+  // The round before is read with the settlement in one request, so a settled round is
+  // noticed only after it.
+  if (roundOf(before)?.settled === true) {
+    return {
+      ...by,
+      status: "nothing-to-do",
+      code: null,
+      reason: "the round is settled already",
+      gasUsed: null,
+      block: null,
+      changes: [],
+      balances: [],
+      transfers: [],
+      notes: [],
+    };
+  }
   const outcome =
     failed === undefined
       ? outcomeOf(vault.networkName, before, after)
@@ -45,7 +56,10 @@ export async function describe(
           status: "reverted" as const,
           ...(await explainFailure(vault, attempt, failed)),
         };
-  const unread = orders - countOrders(before);
+  const orders = [...before.readings].filter(([name]) =>
+    name.startsWith("orders."),
+  );
+  const unread = orders.filter(([, order]) => isFailedReading(order)).length;
   // The first is the sender's native currency.
   const balances = before.balances.map(({ amount, ...one }, index) => ({
     ...one,
@@ -64,7 +78,8 @@ export async function describe(
     guard !== undefined &&
       kept.length > 0 &&
       keepsTokens(vault, guard, kept).message,
-    unread > 0 && `Orders that could not be read: ${unread} of ${orders}.`,
+    unread > 0 &&
+      `Orders that could not be read: ${unread} of ${orders.length}.`,
     ...balances
       .filter(({ token }) => token === NATIVE)
       .map(({ account, before: held, after: left }) => {
@@ -83,8 +98,7 @@ export async function describe(
   ];
   return {
     ...outcome,
-    engine,
-    guard: guard?.address ?? null,
+    ...by,
     gasUsed,
     block,
     changes: changesBetween(before.readings, after.readings),

@@ -8,12 +8,9 @@ import {
   checkOptions,
   checksumAddress,
   option,
-  parseAccount,
-  parseAddress,
   parseBlockTag,
-  withAddress,
 } from "../client/inputs.js";
-import type { AccountLike, BlockTag, OptionsOf } from "../client/inputs.js";
+import type { BlockTag, OptionsOf } from "../client/inputs.js";
 import { NOBODYS_ADDRESS } from "../client/lens/lens.js";
 import { assertInvariant, invalidArgument, vaultError } from "../errors.js";
 import { findRoute, settlementCall } from "../guard/call.js";
@@ -22,13 +19,11 @@ import { FORK_NETWORK } from "../host.js";
 import type { VaultHost } from "../host.js";
 import { getBlock } from "../rpc/blocks.js";
 import type { Block } from "../rpc/blocks.js";
-import type { CallRequest } from "../rpc/chain.js";
 import { classify } from "../rpc/errors.js";
 import { FORK_REQUESTS, Memo } from "./memo.js";
 import type { WarmPlan } from "./memo.js";
 import type { Watched } from "./types.js";
 import { makeWatchList } from "./watch-list.js";
-import type { LocatedRole } from "../client/addresses.js";
 
 /** Connection to an in-process fork. */
 export type ForkConnection = NetworkConnection<ChainType | string>;
@@ -46,29 +41,8 @@ export const forkedBlockOptions = {
   hardfork: option<string>(),
 };
 
-/** Block and rules that a fork begins with. */
-export interface ForkedBlock extends OptionsOf<typeof forkedBlockOptions> {}
-
-/** A call whose state a fork fetches beforehand. Nothing is executed on the fork. */
-export interface WarmCall {
-  readonly to: string;
-  /** Call data, 0x hex. */
-  readonly data: string;
-  /** Default: the sender of reads. */
-  readonly from?: AccountLike | undefined;
-}
-
-const forkOptions = {
-  ...forkedBlockOptions,
-  /**
-   * Calls that will be made on the fork: their state is fetched beforehand, with few
-   * requests. That of `snapshot()` and `settleAll()` is fetched in any case.
-   */
-  warm: option<readonly WarmCall[]>(),
-};
-
-/** Options of `fork()`. */
-export interface ForkOptions extends OptionsOf<typeof forkOptions> {}
+/** Options of `fork()`: the block and the rules that it begins with. */
+export interface ForkOptions extends OptionsOf<typeof forkedBlockOptions> {}
 
 /** Hardhat's first account, which settles on a fork unless another is configured. */
 const FIRST_ACCOUNT = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
@@ -78,42 +52,30 @@ export async function fork(
   vault: VaultHost,
   options: ForkOptions,
 ): Promise<ForkConnection> {
-  checkOptions("fork()", options, forkOptions);
-  const { blockNumber, hardfork, warm = [] } = options;
+  checkOptions("fork()", options, forkedBlockOptions);
+  const { blockNumber, hardfork } = options;
   const { from = FIRST_ACCOUNT, vault: configured } =
     networksOf(vault).upstream;
-  const sender = checksumAddress(from);
-  const reader = vault.readContext({}).from;
-  const named: CallRequest[] = [];
-  for (const call of warm) {
-    const { to, data, from: caller = reader } = await withAddress(call);
-    named.push({
-      data,
-      to: parseAddress(to, "warm.to"),
-      from: parseAccount(caller, "warm.from"),
-    });
-  }
   const block = await readForkedBlock(vault, blockNumber);
-  const contracts = await vault.locateAll();
-  const own = await settingsFor(vault, contracts);
+  const own = await settingsFor(vault);
   const instances: Record<string, typeof own> = {};
   for (const name of Object.keys(configured.instances)) {
-    const instance = vault.instance(name);
-    const others = await instance.locateAll();
-    instances[name] = await settingsFor(instance, others);
+    instances[name] = await settingsFor(vault.instance(name));
   }
   const plan = async (): Promise<WarmPlan> => {
-    const network = vault.networkName;
+    const { networkName: network } = vault;
+    const sender = checksumAddress(from);
+    const contracts = await vault.locateAll();
     const watched = makeWatchList({ network, contracts, sender });
-    const route = contracts.some(({ role }) => role === "vault")
+    const isVault = contracts.some(({ role }) => role === "vault");
+    const route = isVault
       ? await findRoute(vault, sender, block.number)
       : undefined;
-    const { calls, accounts } = planFor(vault, watched, route);
-    return { calls: [...calls, ...named], accounts };
+    return planFor(vault, watched, route);
   };
   const settings = { vault: { ...own, instances } };
-  return (await openFork(vault, { block, hardfork, plan, settings }))
-    .connection;
+  const opened = { block, hardfork, plan, settings };
+  return (await openFork(vault, opened)).connection;
 }
 
 export async function readForkedBlock(
@@ -130,11 +92,9 @@ export async function readForkedBlock(
 }
 
 /** With all addresses, as the vault may be closed before its fork. */
-async function settingsFor(
-  vault: VaultHost,
-  contracts: readonly LocatedRole[],
-) {
+async function settingsFor(vault: VaultHost) {
   const guard = await vault.guardAddress();
+  const contracts = await vault.locateAll();
   return {
     ...vault.settings,
     tokens: vault.settlementSettings.tokens,
@@ -173,24 +133,21 @@ const OP_HARDFORK = "isthmus";
 
 const oneAtATime = new AsyncMutex();
 
-interface ForkPlan {
-  readonly block: Block;
-  readonly hardfork: string | undefined;
-  /** State to fetch beforehand. */
-  readonly plan: () => Promise<WarmPlan> | WarmPlan;
-  /** Of the fork's network. */
-  readonly settings: NetworkConfigOverride;
-}
-
 /**
  * Makes a fork, and begins to warm it. The end of the connection ends all of it.
  *
- * @throws VaultError
+ * @param opened The state to fetch beforehand, and the settings of the fork's network.
  */
 export async function openFork(
   vault: VaultHost,
-  { block, hardfork, plan, settings }: ForkPlan,
+  opened: {
+    readonly block: Block;
+    readonly hardfork: string | undefined;
+    readonly plan: () => Promise<WarmPlan> | WarmPlan;
+    readonly settings: NetworkConfigOverride;
+  },
 ): Promise<{ readonly connection: ForkConnection; readonly memo: Memo }> {
+  const { block, hardfork, plan, settings } = opened;
   const { connection: live, context, rpc } = vault;
   const { upstream, own } = networksOf(vault);
   const { number, hash, gasLimit } = block;

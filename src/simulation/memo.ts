@@ -1,12 +1,17 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtempSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { text } from "node:stream/consumers";
 import { setTimeout } from "node:timers/promises";
 
+import {
+  getDispatcher,
+  postJsonRequest,
+} from "@nomicfoundation/hardhat-utils/request";
 import { isAddress, isHexString, toQuantity } from "ethers";
 
 import { asRecord, listOf } from "../json.js";
@@ -14,8 +19,6 @@ import { requestAt, requireSameBranch } from "../rpc/blocks.js";
 import { CHAIN_METHOD } from "../rpc/chain.js";
 import type { CallRequest } from "../rpc/chain.js";
 import { classify } from "../rpc/errors.js";
-import { HttpTransport } from "../rpc/http-transport.js";
-import type { HttpSettings } from "../rpc/http-transport.js";
 import {
   BATCH,
   BLOCK_METHOD,
@@ -23,6 +26,7 @@ import {
   RpcClient,
   fewRetries,
 } from "../rpc/rpc-client.js";
+import type { Eip1193Provider } from "../rpc/rpc-client.js";
 
 /** Name of a fork's own requests in error texts. */
 export const FORK_REQUESTS = "the requests of a fork";
@@ -88,41 +92,33 @@ export class Memo {
   /** The block's number, as the simulator writes it. */
   readonly #at: string;
   #warming: Promise<void> = Promise.resolve();
+  /**
+   * Empty, for the simulator, which must have one. Its own is kept by port, and another fork
+   * on that port would read it.
+   */
+  public readonly folder = mkdtempSync(path.join(tmpdir(), "vault-fork-"));
 
   private constructor(
     { network, redactor, limits }: RpcClient,
     settings: HttpSettings,
     private readonly block: { readonly number: number; readonly hash: string },
-    /**
-     * Empty, for the simulator, which must have one. Its own is kept by port, and another
-     * fork on that port would read it.
-     */
-    public readonly folder: string,
   ) {
     this.#at = toQuantity(block.number);
     this.#transport = new HttpTransport(settings);
     const node = new KnownNode(redactor);
     // Of several nodes behind the URL, one may still be behind.
     node.noteBlock(block.number);
-    this.#rpc = new RpcClient(
-      this.#transport,
-      network,
-      node,
-      limits,
-    ).withRetries(fewRetries);
+    const rpc = new RpcClient(this.#transport, network, node, limits);
+    this.#rpc = rpc.withRetries(fewRetries);
   }
 
-  /**
-   * @param live Client of the network that is forked: what ends its requests ends this one's.
-   * @param settings Of the node.
-   */
+  /** @param live What ends its requests ends those of the fork. */
   public static async open(
     live: RpcClient,
     settings: HttpSettings,
     block: Memo["block"],
   ): Promise<Memo> {
-    const folder = await mkdtemp(path.join(tmpdir(), "vault-fork-"));
-    const memo = new Memo(live, settings, block, folder);
+    const memo = new Memo(live, settings, block);
     await memo.#listen();
     return memo;
   }
@@ -355,5 +351,81 @@ export class Memo {
       const { message } = error;
       return { jsonrpc: "2.0", id, error: { code: -32_000, message } };
     }
+  }
+}
+
+/** A node over HTTP, as the settings of its network describe it. */
+export interface HttpSettings {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Milliseconds for one HTTP request; 0 for no limit. */
+  readonly timeout: number;
+}
+
+/** Sends JSON-RPC over HTTP, alone or in batches. It retries nothing. */
+export class HttpTransport implements Eip1193Provider {
+  readonly #dispatcher: ReturnType<typeof getDispatcher>;
+
+  constructor(private readonly settings: HttpSettings) {
+    const { url, timeout } = settings;
+    this.#dispatcher = getDispatcher(url, { pool: true, timeout });
+    // Each request meets the failure.
+    this.#dispatcher.catch(() => undefined);
+  }
+
+  /**
+   * @returns Of a batch, the results in the order of its calls: undefined for an error.
+   * @throws The error of the node, or of the way to it. Of a batch, a limit of the
+   * rate, or the first if each call fails.
+   */
+  public async request({
+    method,
+    params = [],
+  }: Parameters<Eip1193Provider["request"]>[0]): Promise<unknown> {
+    const isBatch = method === BATCH;
+    const calls = isBatch ? params.map(asRecord) : [{ method, params }];
+    const body = calls.map((call, id) => ({ jsonrpc: "2.0", id, ...call }));
+    const answer = await this.#post(isBatch ? body : body[0]);
+    const answers = (Array.isArray(answer) ? listOf(answer) : [answer]).map(
+      asRecord,
+    );
+    // An error counts with any id: nodes that cannot read a request do not know its id.
+    const errors = answers.flatMap(({ error }) => error ?? []);
+    const limit = errors.find(
+      (error) => classify(error).retry === "rateLimited",
+    );
+    if (limit !== undefined || errors.length === answers.length) {
+      // eslint-disable-next-line @typescript-eslint/only-throw-error -- as providers do
+      throw limit ?? errors[0];
+    }
+    // The order of the answers is the node's choice.
+    const byId = new Map(answers.map((one) => [one["id"], one]));
+    if (!isBatch && !byId.has(0)) {
+      // As for an answer that is no JSON.
+      throw new SyntaxError("the answer is to another request");
+    }
+    const results = calls.map((_, id) => {
+      const { error = null, result = null } = byId.get(id) ?? { error: "none" };
+      return error === null ? result : undefined;
+    });
+    return isBatch ? results : results[0];
+  }
+
+  /** Ends all requests. */
+  public async close(): Promise<void> {
+    await (await this.#dispatcher).destroy();
+  }
+
+  async #post(body: unknown): Promise<unknown> {
+    const { url, headers: extraHeaders, timeout } = this.settings;
+    const options = {
+      extraHeaders,
+      // Undici's own limit begins again with each piece of an answer.
+      ...(timeout > 0 && { abortSignal: AbortSignal.timeout(timeout) }),
+    };
+    const dispatcher = await this.#dispatcher;
+    const response = await postJsonRequest(url, body, options, dispatcher);
+    const parsed: unknown = JSON.parse(await response.body.text());
+    return parsed;
   }
 }

@@ -43,7 +43,6 @@ import {
   balanceCall,
   balanceIn,
   makeWatchList,
-  roundOf,
 } from "./watch-list.js";
 import type { LocatedRole } from "../client/addresses.js";
 
@@ -116,19 +115,17 @@ function parseOptions(
 ): Omit<SimulationRequest, "sender"> {
   const { connection, networkName } = vault;
   checkOptions("simulateSettleAll()", options, simulateOptions);
-  const { orders = [], hardfork, engine, atTime } = options;
-  if (atTime !== undefined && atTime !== END) {
-    parseTime(String(atTime), "atTime", 0, [END]);
-  }
+  const { orders = [], hardfork, engine } = options;
   const orderIDs = [...new Set(orders.map((id) => parseUint256(id, "orders")))];
   if (orderIDs.length > MOST_ORDERS) {
     const problem = `at most ${MOST_ORDERS} can be watched, and ${orderIDs.length} are named`;
     throw invalidArgument("orders", problem);
   }
+  const isHttp = connection.networkConfig.type === "http";
   const ofFork = (["blockNumber", "hardfork", "engine"] as const).find(
-    (name) => options[name] !== undefined,
+    (name) => !isHttp && options[name] !== undefined,
   );
-  if (connection.networkConfig.type !== "http" && ofFork !== undefined) {
+  if (ofFork !== undefined) {
     throw invalidArgument(
       ofFork,
       `network ${networkName} runs in process and is simulated on as it is, not forked`,
@@ -158,8 +155,8 @@ export interface Simulated {
   readonly contracts: readonly LocatedRole[];
   /** Sender's balance before, in wei. */
   readonly balance: bigint;
-  /** Gas used before refunds, or an upper bound of it; null if nothing was executed. */
-  readonly gasNeeded: bigint | null;
+  /** Gas used before refunds, or an upper bound of it. */
+  readonly gasNeeded: bigint;
   /** Tokens that stay in the guard, from which nobody can take them. */
   readonly kept: readonly Address[];
 }
@@ -236,11 +233,11 @@ export async function simulate(
 ): Promise<Simulated> {
   const { networkName: network, connection } = vault;
   const { base } = next;
-  const { orderIDs = [], tokens, price, hardfork } = request;
+  const { orderIDs = [], tokens = [], price, hardfork } = request;
   const sender = checksumAddress(request.sender);
   const [contracts, route] = await Promise.all([
     vault.locateAll(),
-    request.route ?? findRoute(vault, sender, base, { tokens }),
+    request.route ?? findRoute(vault, sender, base, request),
   ]);
   const { gas: configured } = connection.networkConfig;
   const gas = request.gas ?? (configured === "auto" ? undefined : configured);
@@ -252,16 +249,15 @@ export async function simulate(
     next,
     hardfork,
   };
-  const { guard } = route;
-  const named = new Set([...(tokens ?? []), ...(guard?.tokens ?? [])]);
-  const asked = { network, contracts, sender, orderIDs, tokens: [...named] };
-  const watched = makeWatchList(asked);
-  const run = await runFirst(
-    vault,
-    enginesFor(vault, request),
-    attempt,
-    watched,
-  );
+  const watched = makeWatchList({
+    network,
+    contracts,
+    sender,
+    orderIDs,
+    tokens: new Set([...tokens, ...(route.guard?.tokens ?? [])]),
+  });
+  const engines = enginesFor(vault, request);
+  const run = await runFirst(vault, engines, attempt, watched);
   const before = watched.decode(run.before);
   const after = watched.decode(run.after, run.lent - run.feePaid);
   const target = contracts.find(({ role }) => role === "vault");
@@ -271,34 +267,17 @@ export async function simulate(
     // address without code succeeds, and would pass for a settlement.
     throw noCode("vault", target, network, base.number);
   }
-  // The round before is read with the settlement in one request, so a settled round is
-  // noticed only after it.
-  const isSettled = roundOf(before)?.settled === true;
-  const kept = isSettled ? [] : await findKept(vault, attempt, run);
+  const kept = await findKept(vault, attempt, run);
   const states = [before, after] as const;
   return {
+    simulation: await describe(vault, attempt, run, states, kept),
     chainId: before.block.chainId,
     base,
     sender,
     contracts,
     balance: accountIn(before, sender).balance,
-    gasNeeded: isSettled ? null : run.gasNeeded,
+    gasNeeded: run.gasNeeded,
     kept,
-    simulation: isSettled
-      ? {
-          status: "nothing-to-do",
-          code: null,
-          reason: "the round is settled already",
-          engine: run.engine,
-          guard: guard?.address ?? null,
-          gasUsed: null,
-          block: null,
-          changes: [],
-          balances: [],
-          transfers: [],
-          notes: [],
-        }
-      : await describe(vault, attempt, run, states, kept, orderIDs.length),
   };
 }
 
@@ -319,7 +298,7 @@ function enginesFor(
   if (engine !== undefined) {
     return [engine];
   }
-  return hardfork === undefined ? ["simulateV1", "fork"] : ["fork"];
+  return hardfork === undefined ? httpEngines : ["fork"];
 }
 
 /** @throws VaultError VAULT_ENGINE_UNAVAILABLE if none of the engines can */

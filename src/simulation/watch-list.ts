@@ -63,7 +63,7 @@ export function makeWatchList({
   readonly contracts: readonly LocatedRole[];
   readonly sender: Address;
   readonly orderIDs?: readonly bigint[];
-  readonly tokens?: readonly string[];
+  readonly tokens?: Iterable<string>;
 }): WatchList {
   const orders = orderIDs.map((id) => ({
     name: `orders.${id}`,
@@ -77,7 +77,7 @@ export function makeWatchList({
   });
   const addresses = contracts.map(({ address }) => address);
   const accounts = [...new Set([sender, ...addresses])];
-  const tokens = given.map(checksumAddress);
+  const tokens = [...given].map(checksumAddress);
   const reads = [
     ...named.map(({ call }) => call),
     ...accounts.flatMap((account) =>
@@ -147,13 +147,6 @@ export function readingsIn(snapshot: VaultSnapshot): Readings {
   );
 }
 
-/** Number of orders that could be read. */
-export function countOrders({ readings: all }: ChainState): number {
-  return [...all].filter(
-    ([name, value]) => name.startsWith("orders.") && !isFailedReading(value),
-  ).length;
-}
-
 /** @returns Undefined if the round cannot be read. */
 export function roundOf({ readings: all }: ChainState): VaultRound | undefined {
   const round = all.get("round");
@@ -172,19 +165,19 @@ export function changesBetween(
   before: Readings,
   after: Readings,
 ): readonly ReadingChange[] {
-  const changes: ReadingChange[] = [];
-  for (const [reading, value] of before) {
-    const other = after.get(reading);
-    const isFailed = isFailedReading(value) || isFailedReading(other);
-    const fields = isFailed ? [{ name: "error" }] : readingFields(reading);
-    for (const { name: field } of fields) {
-      const [earlier, later] = [valueIn(value, field), valueIn(other, field)];
-      if (earlier !== later) {
-        changes.push({ reading, field, before: earlier, after: later });
-      }
-    }
-  }
-  return changes;
+  return [...before]
+    .flatMap(([reading, value]) => {
+      const other = after.get(reading);
+      const isFailed = isFailedReading(value) || isFailedReading(other);
+      const fields = isFailed ? [{ name: "error" }] : readingFields(reading);
+      return fields.map(({ name: field }) => ({
+        reading,
+        field,
+        before: valueIn(value, field),
+        after: valueIn(other, field),
+      }));
+    })
+    .filter((change) => change.before !== change.after);
 }
 
 /** A field of a reading; `error`, as any of one that failed, is its code. */

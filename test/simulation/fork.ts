@@ -6,7 +6,6 @@ import { expect } from "chai";
 import type { HardhatUserConfig } from "hardhat/types/config";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
-import { encodeCall } from "../../src/client/codec.js";
 import type {
   ForkConnection,
   ForkOptions,
@@ -231,7 +230,7 @@ describe("vault.fork()", () => {
     expect(new Set(blocks)).to.deep.equal(new Set([hash]));
   });
 
-  it("vault.fork() throws VAULT_BLOCK_NOT_FOUND, VAULT_INVALID_BLOCK, VAULT_INVALID_ARGUMENT, VAULT_INVALID_ADDRESS, or VAULT_NETWORK_UNREACHABLE for what it cannot fork", async () => {
+  it("vault.fork() throws VAULT_BLOCK_NOT_FOUND, VAULT_INVALID_BLOCK, VAULT_INVALID_ARGUMENT, or VAULT_NETWORK_UNREACHABLE for what it cannot fork", async () => {
     const { vault } = await connect();
     const { vault: down } = await connect({}, "http://127.0.0.1:1");
     const { vault: local } = await (await createTestHre()).network.create();
@@ -239,7 +238,6 @@ describe("vault.fork()", () => {
     for (const [refused, options, code] of [
       [vault, { blockNumber }, "VAULT_BLOCK_NOT_FOUND"],
       [vault, { blockNumber: "pending" }, "VAULT_INVALID_BLOCK"],
-      [vault, { warm: [{ to: "0x1", data: "0x" }] }, "VAULT_INVALID_ADDRESS"],
       [down, {}, "VAULT_NETWORK_UNREACHABLE"],
       [local, {}, "VAULT_INVALID_ARGUMENT"],
     ] as const) {
@@ -313,24 +311,6 @@ describe("vault.fork()", () => {
     for (const work of [fork.vault.queryVolume(), fork.vault.settleAll()]) {
       const error = await expectVaultError(work, "VAULT_HARDHAT_ERROR");
       expect(error.message).to.contain("has been closed");
-    }
-  });
-
-  it("vault.fork({ warm }) fetches beforehand what a call will read", async () => {
-    const { vault } = await connect();
-    const { data } = encodeCall("getOrderInfo", [2n]);
-    const { trading: to } = chain.mocks.addresses;
-    const from = { getAddress: () => FROM };
-    for (const [warm, isAsked] of [
-      [[], true],
-      [[{ to, data }], false],
-      [[{ to, data, from }], false],
-    ] as const) {
-      const fork = await open(vault, { warm });
-      await fork.vault.snapshot();
-      node.clear();
-      await fork.vault.getOrderInfo(2n);
-      expect(node.bodies.length > 0).to.equal(isAsked);
     }
   });
 

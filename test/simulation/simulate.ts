@@ -125,7 +125,7 @@ describe("the status of a simulation", () => {
     expect(simulated.base).to.include({ number: 1_000, timestamp });
     expect(simulated).to.deep.include({
       ...{ chainId: 1, sender: NOBODY },
-      ...{ balance: BALANCE, gasNeeded: null },
+      ...{ balance: BALANCE },
     });
   });
 

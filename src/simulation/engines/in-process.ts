@@ -180,15 +180,13 @@ async function undone<Result>(
       await rpc.request("evm_revert", [snapshot]);
     }
   } finally {
-    try {
-      await rpc.request("evm_setAutomine", [isAutomatic]);
-    } finally {
-      const method =
-        wasImpersonated === true
-          ? "hardhat_impersonateAccount"
-          : "hardhat_stopImpersonatingAccount";
-      await rpc.request(method, [sender]);
-    }
+    const method =
+      wasImpersonated === true
+        ? "hardhat_impersonateAccount"
+        : "hardhat_stopImpersonatingAccount";
+    await rpc
+      .request("evm_setAutomine", [isAutomatic])
+      .finally(async () => await rpc.request(method, [sender]));
   }
 }
 

@@ -185,12 +185,12 @@ async function request(
       return { unavailable: `the node refuses ${METHOD}: ${problem}` };
     }
   };
-  if (base.hash !== undefined) {
-    const byHash = { blockHash: base.hash, requireCanonical: true };
-    const answer = await send(byHash);
-    if ("result" in answer) {
-      return answer;
-    }
+  const { hash: blockHash } = base;
+  const byHash =
+    blockHash !== undefined &&
+    (await send({ blockHash, requireCanonical: true }));
+  if (byHash !== false && "result" in byHash) {
+    return byHash;
   }
   const answer = await send(toBlockId(base));
   if ("result" in answer) {
