@@ -48,7 +48,7 @@ interface Batch {
 }
 
 /** Milliseconds in which the simulator asks for what it can ask for at the same time. */
-const MOMENT_MS = 2;
+const MOMENT_MS = 5;
 
 /** Most nodes take as many calls in one batch. */
 const BATCH_SIZE = 100;

@@ -424,8 +424,11 @@ describe("a node over HTTP, behind a fork", () => {
 
   it("has refused if there is an error, though a result of null is beside it", async () => {
     const error = { code: -32_000, message: "no" };
-    server.handler = ({ request: { id }, response }) => {
-      response.end(JSON.stringify({ jsonrpc: "2.0", id, result: null, error }));
+    server.handler = ({ request, response }) => {
+      const { id: asked } = request;
+      response.end(
+        JSON.stringify({ jsonrpc: "2.0", id: asked, result: null, error }),
+      );
       return "handled";
     };
     transport = connect(10_000);
@@ -434,7 +437,7 @@ describe("a node over HTTP, behind a fork", () => {
   });
 
   it("has the time of one request for the whole answer, however it is cut into pieces", async () => {
-    server.handler = ({ request: { id }, response }) => {
+    server.handler = ({ request, response }) => {
       let pieces = 0;
       const timer = setInterval(() => {
         pieces += 1;
@@ -442,7 +445,10 @@ describe("a node over HTTP, behind a fork", () => {
           response.write(" ");
         } else {
           clearInterval(timer);
-          response.end(JSON.stringify({ jsonrpc: "2.0", id, result: "0x1" }));
+          const { id: asked } = request;
+          response.end(
+            JSON.stringify({ jsonrpc: "2.0", id: asked, result: "0x1" }),
+          );
         }
       }, 20);
       response.once("close", () => clearInterval(timer));

@@ -180,13 +180,15 @@ async function undone<Result>(
       await rpc.request("evm_revert", [snapshot]);
     }
   } finally {
-    const method =
-      wasImpersonated === true
-        ? "hardhat_impersonateAccount"
-        : "hardhat_stopImpersonatingAccount";
-    await rpc
-      .request("evm_setAutomine", [isAutomatic])
-      .finally(async () => await rpc.request(method, [sender]));
+    try {
+      await rpc.request("evm_setAutomine", [isAutomatic]);
+    } finally {
+      const method =
+        wasImpersonated === true
+          ? "hardhat_impersonateAccount"
+          : "hardhat_stopImpersonatingAccount";
+      await rpc.request(method, [sender]);
+    }
   }
 }
 
