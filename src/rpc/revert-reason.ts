@@ -29,9 +29,6 @@ export interface RevertReason {
 /** The text of a revert without data. */
 export const NO_REASON = "no reason given";
 
-export const ERROR_STRING_SELECTOR = "0x08c379a0";
-export const PANIC_SELECTOR = "0x4e487b71";
-
 const errorString = ErrorFragment.from("error Error(string)");
 const panic = ErrorFragment.from("error Panic(uint256)");
 /** Of the package's contracts. Cached: a scan may have thousands of reverts. */
