@@ -74,8 +74,7 @@ export async function fork(
     return planFor(vault, watched, route);
   };
   const settings = { vault: { ...own, instances } };
-  const opened = { block, hardfork, plan, settings };
-  return (await openFork(vault, opened)).connection;
+  return await openFork(vault, { block, hardfork, plan, settings });
 }
 
 export async function readForkedBlock(
@@ -146,7 +145,7 @@ export async function openFork(
     readonly plan: () => Promise<WarmPlan> | WarmPlan;
     readonly settings: NetworkConfigOverride;
   },
-): Promise<{ readonly connection: ForkConnection; readonly memo: Memo }> {
+): Promise<ForkConnection> {
   const { block, hardfork, plan, settings } = opened;
   const { connection: live, context, rpc } = vault;
   const { upstream, own } = networksOf(vault);
@@ -217,7 +216,7 @@ export async function openFork(
       await memo.close();
     };
     vault.adoptFork(connection);
-    return { connection, memo };
+    return connection;
   } catch (error) {
     await memo.close();
     const { network, redactor } = rpc;

@@ -113,11 +113,7 @@ export function gainOf(
 }
 
 /** Calls that run code in the caller's place, or without value. */
-const movesNothing: ReadonlySet<string> = new Set([
-  "DELEGATECALL",
-  "STATICCALL",
-  "CALLCODE",
-]);
+const movesNothing = /^(?:DELEGATECALL|STATICCALL|CALLCODE)$/u;
 
 /** Finds the native transfers in a trace of Geth's `callTracer`. */
 export function nativeTransfersOf(trace: unknown): readonly Transfer[] {
@@ -126,7 +122,7 @@ export function nativeTransfersOf(trace: unknown): readonly Transfer[] {
       ({ type, from, to, value, isUndone }) =>
         !isUndone &&
         value > 0n &&
-        !movesNothing.has(type) &&
+        !movesNothing.test(type) &&
         [from, to].every((account) => isHexString(account, 20)),
     )
     .map(({ from, to, value: amount }) => ({

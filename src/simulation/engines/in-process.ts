@@ -26,6 +26,7 @@ import {
   TRANSACTION_GAS_CAP,
   getBlock,
   getNextBlock,
+  requireSameBranch,
 } from "../../rpc/blocks.js";
 import type { BlockId } from "../../rpc/blocks.js";
 import { callContract, tryCall } from "../../rpc/chain.js";
@@ -57,7 +58,7 @@ export const simulateOnFork: Engine = async (vault, attempt, watched) => {
 const forkAndSimulate: Engine = async (vault, attempt, watched) => {
   const { route, next, hardfork } = attempt;
   const onNode = await verdictOf(vault, attempt);
-  const { connection, memo } = await openFork(vault, {
+  const connection = await openFork(vault, {
     block: next.base,
     hardfork,
     plan: () => planFor(vault, watched, route),
@@ -92,7 +93,7 @@ const forkAndSimulate: Engine = async (vault, attempt, watched) => {
     const simulating = simulate();
     // That the chain has replaced the block is the reason of a failure, too.
     await simulating.catch(() => undefined);
-    await memo.requireSameBranch();
+    await requireSameBranch(vault.rpc, next.base);
     return await simulating;
   } finally {
     await connection.close();
