@@ -228,10 +228,11 @@ export function readingsBlock(
       const own = outputs.length === 1 ? value : fields[field.name];
       return [labelOf(field, variant), formatValue(field, own, context)];
     });
-    const [part, whole] = shares[operation] ?? [];
-    if (part !== undefined && whole !== undefined && !context.raw) {
-      const share = describeShare(fields[part], fields[whole]);
-      values.push([labelOf({ label: "Used" }, variant), share]);
+    const share = shares[operation];
+    if (share !== undefined && !context.raw) {
+      const { label, part, whole } = share;
+      const text = describeShare(fields[part], fields[whole]);
+      values.push([labelOf({ label }, variant), text]);
     }
     // the operation returns an order
     if (operation === "getOrderInfo" && isEmptyOrder(value as ListedOrder)) {
@@ -245,10 +246,16 @@ export function readingsBlock(
 
 /** Which value is a part of which. */
 const shares: {
-  readonly [Name in ReadOperationName]?: readonly [part: string, whole: string];
+  readonly [Name in ReadOperationName]?: Readonly<
+    Record<"label" | "part" | "whole", string>
+  >;
 } = {
-  getLatestRoundInfo: ["filledVolume", "maxVolume"],
-  getLPAmountInfo: ["locked", "deposit"],
+  getLatestRoundInfo: {
+    label: "Filled",
+    part: "filledVolume",
+    whole: "maxVolume",
+  },
+  getLPAmountInfo: { label: "Used", part: "locked", whole: "deposit" },
 };
 
 /** A bar and a percentage, rounded down so that only all of it is 100 %. */

@@ -385,7 +385,7 @@ describe("what vault watch prints of an event", () => {
     const shown = events.slice(1).map(textOf);
     expect(shown[0]?.split("\n")).to.deep.equal([
       `block 6 · ${label} · 7 raw`,
-      "block 6 · Used · ░░░░░░░░░░ 0.7 %",
+      "block 6 · Filled · ░░░░░░░░░░ 0.7 %",
     ]);
     expect(shown[3]).to.match(/^block 6 · Volume · failed: queryVolume /mu);
     expect(shown[2]).to.match(/^block 6 · answers again$/u);

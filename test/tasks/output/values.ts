@@ -158,7 +158,7 @@ describe("readings for a person", () => {
   const pool = { deposit: 4n, availabe: 3n, locked: 1n };
   const order = zeroAnswer("getOrderInfo");
   for (const [operation, value, settings, last] of [
-    ["getLatestRoundInfo", filled(1n, 4n), context, `Used · ${bar(2)}25.0 %`],
+    ["getLatestRoundInfo", filled(1n, 4n), context, `Filled · ${bar(2)}25.0 %`],
     ["getLatestRoundInfo", filled(0n, 9n), context, `${bar(0)}0.0 %`],
     ["getLatestRoundInfo", filled(999n, 1_000n), context, `${bar(9)}99.9 %`],
     ["getLatestRoundInfo", filled(3n, 2n), context, `${bar(10)}150.0 %`],
