@@ -2,7 +2,6 @@ import { formatUnits } from "ethers";
 
 import type { PastRound } from "../src/client/rounds.js";
 import { escapeUntrusted } from "../src/escape.js";
-import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import {
   LAST_DATE_SECONDS,
   describeTime,
@@ -11,10 +10,9 @@ import {
 import { requireSameBranch } from "../src/rpc/blocks.js";
 import { findSender } from "../src/sending/signer.js";
 import { tasks } from "./definitions.js";
-import type { TaskValues } from "./definitions.js";
 import { hideInOrder, readAction, selectedNetwork } from "./open-vault.js";
 import { chapter, notes, section, title, toned } from "./output/blocks.js";
-import type { Block, Envelope } from "./output/blocks.js";
+import type { Block } from "./output/blocks.js";
 import { requireReplaceable, writeToFile } from "./output/listing.js";
 import { html, renderPage } from "./output/render-html.js";
 import type { Markup } from "./output/render-html.js";
@@ -23,46 +21,17 @@ import { describeCount, snapshotBlocks } from "./output/values.js";
 import type { FormatContext } from "./output/values.js";
 import { isOrder, orderListing } from "./orders.js";
 import { roundListing } from "./rounds.js";
-import type { TaskSurroundings } from "./run-task.js";
 import { simulateToShow } from "./simulate.js";
 import { readState, settlementValues } from "./status.js";
 
+/** Reads all at one block: the state first, then what was asked for. */
 export default readAction(tasks.report, async (vault, args, surroundings) => {
-  const { out = "vault-report.html" } = args;
+  const { hre, terminal } = surroundings;
+  const { out = "vault-report.html", block: blockTag, ids, from, raw } = args;
   // Checked first: a mistake should not cost all the reads.
   await requireReplaceable(out);
-  const { instanceName } = vault;
-  const { envelope, parts, failures } = await gather(vault, args, surroundings);
-  const of = instanceName === undefined ? "" : `: ${instanceName}`;
-  await writeToFile(renderPage(`Vault report${of}`, envelope, parts), out);
-  return {
-    json: { ...envelope, file: out },
-    ok: failures === 0,
-    blocks: [
-      title("Vault report", envelope),
-      notes(
-        `Written to ${escapeUntrusted(out)}.`,
-        failures > 0 &&
-          toned("bad", `${describeCount(failures, "reading")} failed.`),
-      ),
-    ],
-  };
-});
-
-/** Reads all at one block: the state first, then what was asked for. */
-async function gather(
-  vault: HardhatVault,
-  args: TaskValues<"report">,
-  { hre, terminal }: TaskSurroundings,
-): Promise<{
-  readonly envelope: Envelope;
-  readonly parts: ReadonlyArray<Block | Markup>;
-  readonly failures: number;
-}> {
-  const { block: blockTag, ids, from, raw } = args;
   const state = await readState(vault, { blockTag, from });
   const { envelope, readings, pin } = state;
-  const { number } = envelope.block;
   const context = { ...vault.settings, chainTime: state.time, raw };
   let failures = state.failures.length;
   const parts: Array<Block | Markup> = [
@@ -91,7 +60,8 @@ async function gather(
     const reader = vault.withOptions({ from });
     const shown = await simulateToShow(reader, {
       from: from ?? (await findSender(vault.rpc, config)),
-      blockNumber: config.type === "http" || !isNewest ? number : undefined,
+      blockNumber:
+        config.type === "http" || !isNewest ? envelope.block.number : undefined,
     });
     parts.push(
       chapter("If the vault were settled now"),
@@ -119,8 +89,22 @@ async function gather(
     failures += listing.failures();
   }
   await requireSameBranch(vault.rpc, pin);
-  return { envelope, parts, failures };
-}
+  const { instanceName } = vault;
+  const of = instanceName === undefined ? "" : `: ${instanceName}`;
+  await writeToFile(renderPage(`Vault report${of}`, envelope, parts), out);
+  return {
+    json: { ...envelope, file: out },
+    ok: failures === 0,
+    blocks: [
+      title("Vault report", envelope),
+      notes(
+        `Written to ${escapeUntrusted(out)}.`,
+        failures > 0 &&
+          toned("bad", `${describeCount(failures, "reading")} failed.`),
+      ),
+    ],
+  };
+});
 
 /** The chart and its drawing, without the labels of the axes; in pixels. */
 const [WIDTH, HEIGHT] = [480, 210];

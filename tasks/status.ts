@@ -151,7 +151,7 @@ function headingOf({ name }: VaultState): string {
 export function settlementValues(state: VaultState): Block {
   const { canBeSettledBy, expired, openSettlement: open } = state.keeper;
   return labelledValues([
-    [ATTEMPT, describeAttempt(state)],
+    ["Can be settled", describeAttempt(state)],
     ["Round ended", describeAnswer(expired)],
     ["Asked as", canBeSettledBy],
     open !== null && [
@@ -162,9 +162,6 @@ export function settlementValues(state: VaultState): Block {
     ],
   ]);
 }
-
-/** The label of `canBeSettled`. */
-const ATTEMPT = "Can be settled";
 
 /** The text of `canBeSettled`, with the reason if it is not true. */
 export function describeAttempt({ keeper }: VaultState): Cell {
@@ -281,10 +278,9 @@ export async function readState(
   };
 }
 
-/** Name without `vault_`, help, value, and labels of its own. Without a value it is left out. */
+/** Name without `vault_`, value, and labels of its own. Without a value it is left out. */
 type Sample = readonly [
   name: string,
-  help: string,
   /** Decimal numbers are exact: Prometheus rounds them to 64-bit floating point. */
   value: string | number | boolean | null | undefined,
   labels?: Readonly<Record<string, string>>,
@@ -310,11 +306,7 @@ export function renderMetrics(states: readonly VaultState[]): string {
 
 /** The metrics if the node does not answer. */
 export function renderOutage(source: Source): string {
-  return render([[source, [up(false)]]]);
-}
-
-function up(isUp: boolean): Sample {
-  return ["up", "1 if every reading of a configured contract succeeded", isUp];
+  return render([[source, [["up", false]]]]);
 }
 
 /** A metric is named once, with the samples of all sources below. */
@@ -323,15 +315,14 @@ function render(
 ): string {
   const metrics = new Map<string, string>();
   for (const [{ network, chainId = "", instance = "" }, samples] of sources) {
-    for (const [name, help, value, more] of samples) {
+    for (const [name, value, more] of samples) {
       if (value !== null && value !== undefined) {
-        const head = `# HELP vault_${name} ${help}\n# TYPE vault_${name} gauge\n`;
+        const head = `# TYPE vault_${name} gauge\n`;
         const labels = { network, chain_id: `${chainId}`, instance, ...more };
         const pairs = Object.entries(labels).map(
           ([label, text]) => `${label}="${escape(text)}"`,
         );
-        const number = typeof value === "boolean" ? Number(value) : value;
-        const line = `vault_${name}{${pairs.join(",")}} ${number}\n`;
+        const line = `vault_${name}{${pairs.join(",")}} ${typeof value === "boolean" ? Number(value) : value}\n`;
         metrics.set(name, (metrics.get(name) ?? head) + line);
       }
     }
@@ -345,37 +336,32 @@ function escape(text: string): string {
     .replaceAll("\n", String.raw`\n`);
 }
 
-function samplesOf(state: VaultState): readonly Sample[] {
-  const { readings, isUp, keeper, envelope } = state;
-  const { number, timestamp } = envelope.block;
-  const { expired, secondsToEnd, code, openSettlement: open } = keeper;
-  const { canBeSettled } = keeper;
-  const able = isFailedReading(canBeSettled) ? null : canBeSettled;
+function samplesOf({
+  readings,
+  isUp,
+  keeper,
+  envelope: { block },
+  settings,
+}: VaultState): readonly Sample[] {
+  const { canBeSettled, code, openSettlement: open } = keeper;
   const [isOpen, since] = isFailedReading(open)
     ? []
     : [open !== null, open?.since];
-  const obstacle = { code: code ?? "" };
   return [
-    up(isUp),
-    ["block_number", "Block of the readings", number],
-    ["block_timestamp_seconds", "Its time, Unix seconds", timestamp],
+    ["up", isUp],
+    ["block_number", block.number],
+    ["block_timestamp_seconds", block.timestamp],
     ...standaloneQueries.map(({ path }): Sample => {
       const isRead = !isFailedReading(get(readings, path));
-      const labels = { reading: path.join(".") };
-      return ["reading_up", "1 if the reading succeeded", isRead, labels];
+      return ["reading_up", isRead, { reading: path.join(".") }];
     }),
-    ...valuesIn(readings).flatMap((one) => sampleOf(one, state)),
-    ["round_expired", "1 if the round has ended", expired],
-    ["round_remaining_seconds", "Negative after the round's end", secondsToEnd],
-    ["can_be_settled", "1 if the next unattended run would settle", able],
-    ["settlement_open", "1 if a settlement is under way", isOpen],
-    ["settlement_open_since_timestamp_seconds", "When it began", since],
-    [
-      "settlement_obstacle",
-      "1 for what stops a run",
-      code === null ? null : 1,
-      obstacle,
-    ],
+    ...valuesIn(readings).flatMap((one) => sampleOf(one, settings)),
+    ["round_expired", keeper.expired],
+    ["round_remaining_seconds", keeper.secondsToEnd],
+    ["can_be_settled", isFailedReading(canBeSettled) ? null : canBeSettled],
+    ["settlement_open", isOpen],
+    ["settlement_open_since_timestamp_seconds", since],
+    ["settlement_obstacle", code === null ? null : 1, { code: code ?? "" }],
   ];
 }
 
@@ -390,20 +376,16 @@ const suffixes: { readonly [Name in Unit]?: string } = {
 /** A value with its unit in the name: another scale has another name. */
 function sampleOf(
   { query, field, value }: PlacedValue,
-  { settings }: VaultState,
+  settings: DisplaySettings,
 ): readonly Sample[] {
   if (field === undefined) {
     return [];
   }
-  const {
-    title: heading,
-    inputs,
-    targetName,
-  } = operationEntry(query.operation);
+  const { inputs, targetName } = operationEntry(query.operation);
   const [key, variant] = query.path;
-  const isOnly = key === field.name;
   const { unit } = field;
-  const name = isOnly ? key : `${key}_${field.name.replace(/Time$/u, "")}`;
+  const name =
+    key === field.name ? key : `${key}_${field.name.replace(/Time$/u, "")}`;
   const decimals = decimalsOf(field, { ...settings, raw: false });
   const isScaled =
     decimals !== undefined || unit === "none" || unit === "timestamp";
@@ -414,7 +396,6 @@ function sampleOf(
   return [
     [
       toSnakeCase(name) + suffix,
-      isOnly ? heading : `${heading}: ${field.label}`,
       typeof value === "bigint" ? toDecimal(value, scale) : value === true,
       variant === undefined ? {} : { [kind]: variant },
     ],
