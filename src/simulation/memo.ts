@@ -47,7 +47,7 @@ interface Batch {
   readonly results: Promise<readonly unknown[]>;
 }
 
-/** Milliseconds in which the simulator asks for what it can ask for at the same time. */
+/** Milliseconds without a further call, after which a batch is sent. */
 const MOMENT_MS = 5;
 
 /** Most nodes take as many calls in one batch. */
@@ -248,11 +248,16 @@ export class Memo {
       return open;
     }
     const calls: Call[] = [];
-    const results = setTimeout(MOMENT_MS).then(async () => {
+    const ask = async (): Promise<readonly unknown[]> => {
+      let count: number;
+      do {
+        count = calls.length;
+        await setTimeout(MOMENT_MS);
+      } while (count < calls.length && calls.length < BATCH_SIZE);
       this.#batches.delete(isState);
       return calls.length === 1 ? [] : await this.#ask(calls, isState);
-    });
-    const batch = { calls, results };
+    };
+    const batch = { calls, results: ask() };
     this.#batches.set(isState, batch);
     return batch;
   }
