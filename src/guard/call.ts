@@ -1,4 +1,3 @@
-import type { LocatedAddress } from "../client/addresses.js";
 import { encodeCall } from "../client/codec.js";
 import { parseAddress } from "../client/inputs.js";
 import { readCall, requestAtBlock } from "../client/read-at-block.js";
@@ -99,6 +98,7 @@ export async function findGuard(
   return { address, settler };
 }
 
+/** What a guard demands, or undefined for the default. */
 type GuardTerms = {
   readonly [Term in "round" | "mustHaveEnded" | "mustSettle" | "tokens"]?:
     | GuardedSettlement[Term]
@@ -108,19 +108,13 @@ type GuardTerms = {
 /**
  * Finds the way of a settlement: through the configured guard, else to the vault.
  *
- * @param terms What the guard demands. Default: the round at that block, ended or not, and
- * settled by it.
+ * @param terms Default: the round at that block, ended or not, and settled by it.
  */
 export async function findRoute(
   vault: VaultHost,
   from: string,
   block: BlockId = "latest",
-  {
-    round,
-    mustHaveEnded = false,
-    mustSettle = true,
-    tokens = namedTokens(vault) ?? [],
-  }: GuardTerms = {},
+  terms: GuardTerms = {},
 ): Promise<SettlementRoute> {
   const { address } = await vault.addressOf("vault", "settleAll");
   const found = await findGuard(vault, block);
@@ -128,35 +122,20 @@ export async function findRoute(
     return { from, vault: address };
   }
   const factory = await vault.addressOf("vaultFactory", "settleAll");
-  const { startTime, strikePrice } =
-    round ?? (await readRound(vault, block, factory));
+  const context = { ...vault.readContext(), block };
+  const call = { ...encodeCall("getLatestRoundInfo", []), ...factory };
+  // The decoder follows the table entry that makes the type.
+  const { startTime, strikePrice } = (terms.round ??
+    (await readCall(context, call))) as GuardedSettlement["round"];
   const guard = {
     address: found.address,
     factory: factory.address,
     round: { startTime, strikePrice },
-    mustHaveEnded,
-    mustSettle,
-    tokens,
+    mustHaveEnded: terms.mustHaveEnded ?? false,
+    mustSettle: terms.mustSettle ?? true,
+    tokens: terms.tokens ?? namedTokens(vault) ?? [],
   };
   return { from, vault: address, guard };
-}
-
-/** Zeros if the factory reverts: the guard then reverts as the factory does. */
-async function readRound(
-  vault: VaultHost,
-  block: BlockId,
-  factory: LocatedAddress,
-): Promise<GuardedSettlement["round"]> {
-  const context = { ...vault.readContext(), block };
-  const call = encodeCall("getLatestRoundInfo", []);
-  const round = await readCall(context, { ...call, ...factory }).catch(
-    fallbackTo(
-      { startTime: 0n, strikePrice: 0n },
-      ({ code }) => code === "VAULT_CALL_REVERTED",
-    ),
-  );
-  // the decoder follows the table entry that makes the type
-  return round as GuardedSettlement["round"];
 }
 
 /**

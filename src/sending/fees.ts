@@ -76,30 +76,20 @@ export function priceOf(fees: Fees, baseFeePerGas = 0n): GasPrice {
   return { fees, current: min(highest, baseFeePerGas + tip), highest };
 }
 
-/** Lowers the highest price; never below the current one. */
-export function offerAtMost(price: GasPrice, most: bigint): GasPrice {
+/**
+ * Lowers the highest price, never below the current one: twice the base fee is a reserve for
+ * the blocks until the transaction is mined.
+ */
+export function offerAtMost(
+  price: GasPrice,
+  most: bigint | undefined,
+): GasPrice {
   const { fees, current } = price;
-  if ("gasPrice" in fees || most >= price.highest) {
+  if ("gasPrice" in fees || most === undefined || most >= price.highest) {
     return price;
   }
   const highest = max(most, current);
   return { fees: { ...fees, maxFeePerGas: highest }, current, highest };
-}
-
-/**
- * Lowers the highest price to the limit: twice the base fee is a reserve for the blocks
- * until the transaction is mined.
- *
- * @throws VaultError VAULT_FEE_ABOVE_LIMIT if the current price, or the tip, is above it
- */
-export function limitFees(
-  network: string,
-  price: GasPrice,
-  limits: FeeLimits,
-): GasPrice {
-  const { maxFeePerGas: limit } = limits;
-  requireWithin(network, price.current, price.fees, limits);
-  return limit === undefined ? price : offerAtMost(price, limit.wei);
 }
 
 /** @throws VaultError VAULT_FEE_ABOVE_LIMIT */

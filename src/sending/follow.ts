@@ -323,28 +323,26 @@ export class Following {
 
   /** @returns The end if the replacement is not made, and a person asked for it. */
   async #replace(kind: RequestedReplacement): Promise<Outcome | undefined> {
-    const problem = await this.#makeReplacement(kind).catch((error: unknown) =>
-      error instanceof Error ? error.message : String(error),
-    );
-    if (problem === undefined) {
-      return await this.#send();
+    try {
+      await this.#makeReplacement(kind);
+    } catch (error) {
+      const done = kind === "bump" ? "replaced at a higher fee" : "cancelled";
+      const problem = error instanceof Error ? error.message : String(error);
+      const message = `the transaction is not ${done}: ${problem}`;
+      this.#warn(message);
+      return this.job.replacing?.requested === undefined
+        ? undefined
+        : this.#undecided(`It is not mined yet, and ${message}`);
     }
-    const done = kind === "bump" ? "replaced at a higher fee" : "cancelled";
-    const message = `the transaction is not ${done}: ${problem}`;
-    this.#warn(message);
-    return this.job.replacing?.requested === undefined
-      ? undefined
-      : this.#undecided(`It is not mined yet, and ${message}`);
+    return await this.#send();
   }
 
   /**
    * Signs a replacement and writes it to the journal, before it is sent.
    *
-   * @returns Why there is none.
+   * @throws Error why there is none
    */
-  async #makeReplacement(
-    kind: RequestedReplacement,
-  ): Promise<string | undefined> {
+  async #makeReplacement(kind: RequestedReplacement): Promise<void> {
     const { replacing, record, emit, limit } = this.job;
     // No higher fee is signed for a round that is over, or that cannot be read.
     const obstacle =
@@ -352,23 +350,22 @@ export class Following {
         ? await this.#findObstacle()
         : undefined;
     if (obstacle !== undefined) {
-      return obstacle;
+      throw new Error(obstacle);
     }
     const signing = replacing?.sign(this.#newest, kind).finally(() => {
       this.#replacedAt = Date.now();
     });
     const signed = await unlessAborted(Promise.resolve(signing), limit.signal);
     if (signed === undefined || limit.isOver) {
-      return NOT_IN_TIME;
+      throw new Error(NOT_IN_TIME);
     }
     const all: SentTransactions = [...this.transactions, signed];
     if ((await record?.(all)) === false) {
-      return OF_ANOTHER;
+      throw new Error(OF_ANOTHER);
     }
     this.transactions = all;
     const { hash, nonce } = signed;
     emit({ type: "replacing", kind: signed.kind, hash, nonce });
-    return undefined;
   }
 
   /** Keeps a hash that the journal lacks. */

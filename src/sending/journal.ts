@@ -1,4 +1,4 @@
-import { rm, stat } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import path from "node:path";
 
 import { z } from "zod";
@@ -86,8 +86,6 @@ type Subject = Pick<
 export type JournalEntry = Omit<JournalFile, "version" | keyof Subject>;
 
 const ONLY_OWNER = 0o600;
-/** A file is empty only between two system calls, where there are no hard links. */
-const EMPTY_MS = 60_000;
 
 /** In process no node is asked: nothing outlives the process, so no journal is kept. */
 function isKeptFor({ connection }: VaultHost): boolean {
@@ -314,13 +312,6 @@ export class Journal {
     if (!this.isKept) {
       return undefined;
     }
-    const found = await stat(this.#path(file)).catch(() => undefined);
-    // A process that was killed before it wrote anything has sent nothing. One that runs
-    // may be about to write.
-    if (found?.size === 0 && Date.now() - found.mtimeMs > EMPTY_MS) {
-      await this.#remove(file);
-      return undefined;
-    }
     const invalid = (problem: string, cause?: unknown): VaultError =>
       vaultError("VAULT_INVALID_JOURNAL", { file, problem }, cause);
     const read = await readProjectFile(
@@ -329,10 +320,15 @@ export class Journal {
       journalSchema,
       invalid,
     );
-    const problem =
-      read === undefined ? undefined : problemOf(read, this.subject);
-    if (problem !== undefined) {
-      throw invalid(problem);
+    if (read === undefined) {
+      return undefined;
+    }
+    const [is, expected] = [read, this.subject].map(describeSubject);
+    if (is !== expected) {
+      throw invalid(`it is of ${is}, not of ${expected}`);
+    }
+    if (!read.transactions.every((one) => belongsTo(read, one))) {
+      throw invalid("a transaction in it is not of its settlement");
     }
     return read;
   }
@@ -350,7 +346,8 @@ export class Journal {
   }
 
   async #remove(file: string): Promise<void> {
-    await this.#change(async () => await rm(this.#path(file), { force: true }));
+    const place = path.join(this.projectRoot, file);
+    await this.#change(async () => await rm(place, { force: true }));
   }
 
   /** @throws VaultError VAULT_JOURNAL_NOT_WRITTEN */
@@ -361,10 +358,6 @@ export class Journal {
       const details = { file: this.file, problem: reasonOf(error) };
       throw vaultError("VAULT_JOURNAL_NOT_WRITTEN", details, error);
     }
-  }
-
-  #path(file: string): string {
-    return path.join(this.projectRoot, file);
   }
 }
 
@@ -381,37 +374,24 @@ export function describeTransaction(
 }
 
 function describeSubject({ vault, chainKind, chainId }: Subject): string {
-  return `vault ${vault} on ${chainKind} chain ${chainId}`;
+  return `vault ${vault.toLowerCase()} on ${chainKind} chain ${chainId}`;
 }
 
-/** A changed file must not make the package send another transaction. */
-function problemOf(found: JournalFile, subject: Subject): string | undefined {
-  const [is, expected] = [describeSubject(found), describeSubject(subject)];
-  if (is.toLowerCase() !== expected.toLowerCase()) {
-    return `it is of ${is}, not of ${expected}`;
-  }
-  const { chainId, vault, guard, transactions } = found;
-  const [{ from, nonce }] = transactions;
-  for (const one of transactions) {
-    if (
-      [one.chainId, one.nonce, one.from].join() !==
-      [chainId, nonce, from].join()
-    ) {
-      return "its transactions have not the same chain, account and nonce";
-    }
-    if (one.kind === "settlement" && !settles(found, one)) {
-      const way = guard === undefined ? `vault ${vault}` : `guard ${guard}`;
-      return `its transaction does not settle its round through the ${way}`;
-    }
-    const isToItself = isSameAddress(one.to, from) && one.data === "0x";
-    if (one.kind === "cancellation" && !isToItself) {
-      return "its cancellation is not a transfer to the account itself";
-    }
-    if (one.raw !== undefined && !isSignedAs(one.raw, one)) {
-      return "its signed bytes are not its transaction";
-    }
-  }
-  return undefined;
+/**
+ * A changed file must not make the package send another transaction: each is the settlement
+ * or its cancellation, with one nonce of one account, and its bytes are what it says.
+ */
+function belongsTo(entry: JournalFile, one: SentTransaction): boolean {
+  const { from, nonce } = entry.transactions[0];
+  return (
+    one.chainId === entry.chainId &&
+    one.nonce === nonce &&
+    one.from === from &&
+    (one.kind === "settlement"
+      ? settles(entry, one)
+      : isSameAddress(one.to, from) && one.data === "0x") &&
+    (one.raw === undefined || isSignedAs(one.raw, one))
+  );
 }
 
 function settles(

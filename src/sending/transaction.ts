@@ -19,7 +19,7 @@ import { getBlock } from "../rpc/blocks.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 import {
   estimateGas,
-  limitFees,
+  offerAtMost,
   priceOf,
   raiseFees,
   requireFeeLimit,
@@ -139,19 +139,12 @@ export function toRpcTransaction(
   unsigned: Unsigned,
 ): Readonly<Record<string, string>> {
   const { from, to, data, chainId, nonce, gas, fees } = unsigned;
-  const request: Record<string, string> = { from, data, value: "0x0" };
-  if (to !== undefined) {
-    request["to"] = to;
-  }
-  for (const [name, value] of Object.entries({
-    chainId,
-    nonce,
-    gas,
-    ...fees,
-  })) {
-    request[name] = toQuantity(value);
-  }
-  return request;
+  const numbers = { value: 0n, chainId, nonce, gas, ...fees };
+  const quantities = Object.entries(numbers).map(
+    ([name, value]) => [name, toQuantity(value)] as const,
+  );
+  const call = to === undefined ? { from, data } : { from, to, data };
+  return { ...call, ...Object.fromEntries(quantities) };
 }
 
 function toEthers(unsigned: Unsigned): Transaction {
@@ -300,7 +293,8 @@ export async function signReplacement(
     { gasPrice: "auto" },
     { baseFeePerGas: "gasPrice" in old ? undefined : baseFeePerGas },
   );
-  const fees = raiseFees(old, limitFees(rpc.network, asked, limits).fees);
+  const offered = offerAtMost(asked, limits.maxFeePerGas?.wei);
+  const fees = raiseFees(old, offered.fees);
   const price = priceOf(fees, baseFeePerGas);
   requireWithin(rpc.network, price.highest, fees, limits);
   if (confirm === undefined) {

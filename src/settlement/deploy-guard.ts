@@ -16,8 +16,9 @@ import { getCode, hasCode } from "../rpc/chain.js";
 import { noRetries } from "../rpc/rpc-client.js";
 import {
   estimateGas,
-  limitFees,
+  offerAtMost,
   requireFeeLimit,
+  requireWithin,
   resolveFees,
 } from "../sending/fees.js";
 import { requireChain } from "./current-round.js";
@@ -104,7 +105,8 @@ export async function deployGuard(
   const next = await getNextBlock(rpc);
   const limits = parseFeeLimits(vault);
   const offered = await resolveFees(rpc, networkConfig, next);
-  const price = limitFees(rpc.network, offered, limits);
+  const price = offerAtMost(offered, limits.maxFeePerGas?.wei);
+  requireWithin(rpc.network, price.current, price.fees, limits);
   const estimate = await estimateGas(rpc, call);
   if ("reverted" in estimate) {
     throw failed(estimate.reverted.text);

@@ -84,8 +84,7 @@ export async function trySettlement(
     next,
   ).catch(fallbackTo(undefined, cannotSimulate));
   const balance = simulated?.balance ?? (await getBalance(rpc, from));
-  const most = limits.maxFeePerGas?.wei;
-  const price = most === undefined ? offered : offerAtMost(offered, most);
+  const price = offerAtMost(offered, limits.maxFeePerGas?.wei);
   const tried = { route, simulated, balance, price };
   const found = await findGas(vault, tried, next, rules.at);
   if ("refusal" in found) {

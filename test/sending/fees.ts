@@ -2,9 +2,9 @@ import { expect } from "chai";
 
 import { RpcClient } from "../../src/rpc/rpc-client.js";
 import {
-  limitFees,
   offerAtMost,
   raiseFees,
+  requireWithin,
   resolveFees,
   resolveGas,
 } from "../../src/sending/fees.js";
@@ -78,37 +78,45 @@ describe("resolveFees()", () => {
   });
 });
 
-describe("limitFees()", () => {
+describe("fee limits", () => {
   const asked = price(8n, 15n, 2n);
   const of = (fee: bigint, tip = 2n): FeeLimits => ({
     maxFeePerGas: { wei: fee, setting: "a setting" },
     maxPriorityFeePerGas: { wei: tip, setting: "the tip's setting" },
   });
-  for (const [title, offered, limits, is] of [
-    ["offers what is asked without limits", asked, {}, asked],
-    ["lowers the reserve for later blocks", asked, of(9n), price(8n, 9n, 2n)],
-    ["accepts a price at its limit", asked, of(8n), price(8n, 8n, 2n)],
+  for (const [most, is] of [
+    [undefined, asked],
+    [3n, price(8n, 8n, 2n)],
+    [9n, price(8n, 9n, 2n)],
+    [99n, asked],
   ] as const) {
-    it(title, () => {
-      expect(limitFees("live", offered, limits)).to.deep.equal(is);
+    it(`lower the reserve for later blocks to ${most}, never below the current price`, () => {
+      expect(offerAtMost(asked, most)).to.deep.equal(is);
     });
   }
-  for (const [offered, limits, says] of [
+  for (const [{ current, fees }, limits, says] of [
+    [asked, {}, undefined],
+    [asked, of(8n), undefined],
     [asked, of(7n), "a price of 8 wei"],
     [asked, of(15n, 1n), "a priority fee of 2 wei"],
     [gasPrice(9n), of(8n), "a price of 9 wei"],
   ] as const) {
-    it(`refuses ${says} above its limit: VAULT_FEE_ABOVE_LIMIT`, () => {
-      expect(() => limitFees("live", offered, limits))
-        .to.throw(says)
-        .with.property("code", "VAULT_FEE_ABOVE_LIMIT");
-    });
+    const accept = (): void => {
+      requireWithin("live", current, fees, limits);
+    };
+    if (says === undefined) {
+      it(
+        `accept a price of ${current} wei${"maxFeePerGas" in limits ? " at its limit" : " without one"}`,
+        accept,
+      );
+    } else {
+      it(`refuse ${says} above its limit: VAULT_FEE_ABOVE_LIMIT`, () => {
+        expect(accept)
+          .to.throw(says)
+          .with.property("code", "VAULT_FEE_ABOVE_LIMIT");
+      });
+    }
   }
-
-  it("offers at most a price, and never below the current one", () => {
-    const most = [3n, 9n, 99n].map((wei) => offerAtMost(asked, wei).highest);
-    expect(most).to.deep.equal([8n, 9n, 15n]);
-  });
 });
 
 describe("raiseFees()", () => {
