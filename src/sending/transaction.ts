@@ -92,12 +92,9 @@ export async function sign<Given extends Unsigned>(
   signer: Signer,
   unsigned: Given,
 ): Promise<Given & Signature> {
-  let raw: string | undefined;
-  if (signer.sign !== undefined) {
-    raw = await signer.sign(toEthers(unsigned));
-  } else if (signer.kind === "remote") {
-    raw = await signByNode(rpc, unsigned);
-  }
+  const raw = await (signer.kind === "remote"
+    ? signByNode(rpc, unsigned)
+    : signer.sign?.(toEthers(unsigned)));
   if (raw === undefined) {
     return unsigned;
   }
