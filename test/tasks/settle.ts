@@ -113,12 +113,12 @@ describe("vault settle", () => {
     keeper.stopMining();
     const { settlement, ok } = await run(
       { yes: true, network: "live", confirmations: "3" },
-      { options: { confirmations: 3, timeout: 60_000 } },
+      { options: { confirmations: 3, partial: true, timeout: 60_000 } },
     );
     expect(ok).to.equal(false);
     expect(settlement).to.include({ status: "unconfirmed" });
     expect(settlement["reason"]).to.include(
-      " To continue: npx hardhat vault settle --resume --confirmations 3 --network live",
+      " To continue: npx hardhat vault settle --resume --partial --confirmations 3 --network live",
     );
   });
 
