@@ -1,3 +1,4 @@
+import { fallbackTo } from "../src/errors.js";
 import { escapeUntrusted } from "../src/escape.js";
 import type { VaultHost } from "../src/host.js";
 import { findSender } from "../src/sending/signer.js";
@@ -58,6 +59,9 @@ export async function simulateToShow(
   const simulated = await simulateSettleAll(vault, options, findDefaultSender);
   const { balances, transfers } = simulated.simulation;
   const moved = [...balances, ...(transfers ?? [])].map(({ token }) => token);
-  const tokens = await describeTokens(vault, moved, simulated.base);
+  // Without a symbol, the address shows the token.
+  const tokens = await describeTokens(vault, moved, simulated.base).catch(
+    fallbackTo<Effect["tokens"]>(new Map()),
+  );
   return { ...simulated, tokens };
 }

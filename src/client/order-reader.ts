@@ -123,8 +123,11 @@ export class OrderReader {
     const { rpc, from } = context;
     // At the caller's address, the lens would replace the trading contract.
     const isPlain = rpc.node.runsLens === false || from === target.address;
-    if (isPlain || ids.length === 1) {
+    if (isPlain) {
       return { ids: ids.slice(0, singleReads), nextSize: singleReads };
+    }
+    if (ids.length === 1) {
+      return { ids, nextSize: Infinity };
     }
     const call = encodeReadOrders(target.address, ids, isRange);
     const answer = await callLens(

@@ -75,7 +75,7 @@ const timeoutSign =
   /^(?:HHE704|TimeoutError|ETIMEDOUT|TIMEOUT|UND_ERR_(?:HEADERS|BODY|CONNECT)_TIMEOUT) /u;
 const unreadableSign = /^(?:HHE702|SyntaxError) /u;
 const connectionSign =
-  /^(?:HHE703|UND_ERR_\w+|ECONN\w+|EPIPE|EPROTO|ERR_SSL_\w+|\w*CERT\w*|UNABLE_TO_\w+|ENOTFOUND|EAI_AGAIN|E(?:HOST|NET)UNREACH) /u;
+  /^(?:HHE703|UND_ERR_\w+|ECONN\w+|EPIPE|EPROTO|ERR_SSL_\w+|\w*CERT\w*|UNABLE_TO_\w+|HPE_\w+|ENOTFOUND|EAI_AGAIN|E(?:HOST|NET)UNREACH) /u;
 const passingSign = /^(?:ECONNRESET|EAI_AGAIN|EPIPE|UND_ERR_SOCKET) /u;
 
 /** Hardhat's errors of a connection: an answer that is no JSON-RPC, no way, no answer. */

@@ -199,7 +199,8 @@ export async function send(
         ? { kind: "accepted", hash }
         : { kind: "refused", problem: words };
     }
-    return hasErrorCode(error, "VAULT_HARDHAT_ERROR")
+    // Of signed bytes, no error of this process shows that they did not leave it.
+    return raw === undefined && hasErrorCode(error, "VAULT_HARDHAT_ERROR")
       ? { kind: "failed", problem, error }
       : { kind: "unanswered", problem };
   }

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { Transaction, Wallet, keccak256 } from "ethers";
+import { HardhatPluginError } from "hardhat/plugins";
 
 import { VaultError } from "../../src/client/index.js";
 import type { RpcClient } from "../../src/rpc/rpc-client.js";
@@ -179,6 +180,21 @@ describe("send()", () => {
     it(`has no answer if the node returns ${String(answer).slice(0, 20)}`, async () => {
       const { kind } = await send(answering(answer), sent);
       expect(kind).to.equal("unanswered");
+    });
+  }
+
+  for (const [what, changes, kind] of [
+    ["may have left if the bytes were signed", {}, "unanswered"],
+    [
+      "has not left if the plugin was to sign it",
+      { raw: undefined, hash: undefined },
+      "failed",
+    ],
+  ] as const) {
+    it(`${what} when Hardhat or a plugin fails`, async () => {
+      const node = answering(new HardhatPluginError("other", "no"));
+      const answer = await send(node, { ...sent, ...changes });
+      expect(answer).to.include({ kind });
     });
   }
 

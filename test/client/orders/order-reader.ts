@@ -57,6 +57,14 @@ describe("client - requests of orders()", () => {
     });
   }
 
+  it("orders() keeps the size of its chunks if one order is left of one", async () => {
+    const sizes: number[] = [];
+    const options = { firstId: 1, lastId: 40, chunkSize: 10, concurrency: 1 };
+    const outline = await outlineOf(sized(sizes, 9), options);
+    expect(outline).to.deep.equal(present(...range(1, 40)));
+    expect(sizes.slice(0, 3)).to.deep.equal([10, 9, 9]);
+  });
+
   it("orders() requests no more chunks than a slow reader wants", async () => {
     const node = nodeOf(order);
     const options = {
