@@ -192,8 +192,8 @@ export class Following {
       if (VaultError.isVaultError(round)) {
         return isUnsent && !isUnanswered(round) ? refusedBy(round) : "look";
       }
-      if (round?.isEarly === true && !isUnsent) {
-        // A node that is behind shows a round that has not ended.
+      if (round?.isEarly === true && answer !== undefined) {
+        // A node that is behind shows that the round has not ended, after it was sent.
         return "look";
       }
       if (round !== undefined) {
