@@ -101,7 +101,7 @@ function ids(purpose: string) {
 
 const tokens = option(
   "tokens",
-  "ERC-20 tokens to watch, and which a guard forwards, as 0x…,0x… or none (default: `tokens` of the configuration)",
+  "ERC-20 tokens that a guard forwards, and a simulation watches, as 0x…,0x… or none (default: `tokens` of the configuration)",
 );
 
 /** Of tasks that read with one call. */

@@ -281,7 +281,11 @@ function effectOn(
     const reason = `The round is settled at the end of block ${block}, but the node no longer has the state of the block before: whose settlement it is is not known.`;
     return fate === "settled" ? end("settled", reason) : noState;
   }
-  return fate === "settled"
+  const isUnchanged =
+    isSameRound(before, after) &&
+    before.settled === after.settled &&
+    before.settledAmount === after.settledAmount;
+  return fate === "settled" || isUnchanged
     ? end(
         "nothing-to-do",
         `The round was settled by somebody else before block ${block}, in which this transaction was mined. It settled nothing.`,

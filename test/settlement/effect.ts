@@ -213,11 +213,10 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
       says: /^The round was settled by somebody else before block 9, in which this transaction was mined/u,
     },
     {
-      title:
-        "is not-settled if the round was settled, and the next one there, before its block",
+      title: "is nothing-to-do if the next round was there before its block",
       blocks: [settledRound, nextRound, [idle]],
-      is: { ...notSettled, after: NEXT },
-      says: /^MISMATCH/u,
+      is: { ...late, after: NEXT },
+      says: /settled by somebody else before block 8/u,
     },
   ],
   "a transaction whose state the node lacks": [

@@ -2,7 +2,7 @@
 // the network, made for one settlement.
 
 import { max } from "@nomicfoundation/hardhat-utils/bigint";
-import { isHexString, toQuantity } from "ethers";
+import { dataSlice, isHexString, toQuantity } from "ethers";
 
 import {
   NOBODYS_ADDRESS,
@@ -58,6 +58,9 @@ export const simulateOnFork: Engine = async (vault, attempt, watched) => {
 const forkAndSimulate: Engine = async (vault, attempt, watched) => {
   const { route, next, hardfork } = attempt;
   const onNode = await verdictOf(vault, attempt);
+  if (onNode === CRASHES) {
+    return { unavailable: `Hardhat's simulator ${onNode}` };
+  }
   const connection = await openFork(vault, {
     block: next.base,
     hardfork,
@@ -101,6 +104,7 @@ const forkAndSimulate: Engine = async (vault, attempt, watched) => {
 };
 
 const ACCEPTED = "accepts the call";
+const CRASHES = "ends the process at a panic code above 2^64";
 
 /**
  * Calls the settlement in the block before the attempt's.
@@ -116,7 +120,13 @@ async function verdictOf(
   const call = settlementCall(route);
   return await requestAtBlock(rpc, next.base.number, async (block) => {
     const reverted = await tryCall(rpc, call, block, gas);
-    return reverted === undefined ? ACCEPTED : `refuses it (${reverted.text})`;
+    if (reverted === undefined) {
+      return ACCEPTED;
+    }
+    const isCrash =
+      reverted.kind === "panic" &&
+      BigInt(dataSlice(reverted.data, 4)) >= 2n ** 64n;
+    return isCrash ? CRASHES : `refuses it (${reverted.text})`;
   }).catch(
     fallbackTo<string | undefined>(
       undefined,

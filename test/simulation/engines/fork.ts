@@ -80,6 +80,15 @@ describe("simulateSettleAll with the engine fork", () => {
     expect(server.requests.length).to.be.greaterThan(20);
   });
 
+  it("fork refuses a panic code of more than 64 bits, at which the simulator ends the process: VAULT_ENGINE_UNAVAILABLE", async () => {
+    await chain.mocks.fail("settleAll", { panic: 2n ** 256n - 1n });
+    const { message } = await expectVaultError(
+      (await open()).simulateSettleAll({ engine: "fork" }),
+      "VAULT_ENGINE_UNAVAILABLE",
+    );
+    expect(message).to.include("ends the process at a panic code");
+  });
+
   it("fork simulates on hardhat node, in the node's next block", async () => {
     const node = await startHardhatNode();
     const direct = fetchProvider(node.url);
