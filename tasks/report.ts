@@ -1,5 +1,6 @@
 import { formatUnits } from "ethers";
 
+import type { Order } from "../src/client/order-reader.js";
 import type { PastRound } from "../src/client/rounds.js";
 import { escapeUntrusted } from "../src/escape.js";
 import {
@@ -14,10 +15,10 @@ import { hideInOrder, readAction, selectedNetwork } from "./open-vault.js";
 import { chapter, notes, section, title, toned } from "./output/blocks.js";
 import type { Block } from "./output/blocks.js";
 import { requireReplaceable, writeToFile } from "./output/listing.js";
-import { html, renderPage } from "./output/render-html.js";
+import { chart, renderPage } from "./output/render-html.js";
 import type { Markup } from "./output/render-html.js";
 import { simulationBlocks } from "./output/settlement.js";
-import { describeCount, snapshotBlocks } from "./output/values.js";
+import { decimalsOf, describeCount, snapshotBlocks } from "./output/values.js";
 import type { FormatContext } from "./output/values.js";
 import { isOrder, orderListing } from "./orders.js";
 import { roundListing } from "./rounds.js";
@@ -79,6 +80,7 @@ export default readAction(tasks.report, async (vault, args, surroundings) => {
     const orders = listed.filter(isOrder);
     parts.push(
       chapter("Orders"),
+      ...pricesFigures(orders, context),
       notes(...listing.doubts()),
       // Browsers lay out this many rows without a delay.
       ...section(
@@ -106,9 +108,46 @@ export default readAction(tasks.report, async (vault, args, surroundings) => {
   };
 });
 
-/** The chart and its drawing, without the labels of the axes; in pixels. */
-const [WIDTH, HEIGHT] = [480, 210];
-const [LEFT, TOP, RIGHT, BOTTOM] = [20, 28, WIDTH - 20, HEIGHT - 34];
+const BARS = 24;
+
+/** A histogram of opening prices for each of the four pairs with the most orders. */
+export function pricesFigures(
+  orders: readonly Order[],
+  context: FormatContext,
+): readonly Markup[] {
+  const decimals = decimalsOf(
+    { unit: "raw", key: "order", name: "openPrice" },
+    context,
+  );
+  return [...Map.groupBy(orders, ({ exType }) => exType)]
+    .toSorted(([, one], [, other]) => other.length - one.length)
+    .slice(0, 4)
+    .map(([pair, some]) => {
+      const prices = some.map(({ openPrice }) =>
+        Number(formatUnits(openPrice, decimals ?? 0)),
+      );
+      const least = Math.min(...prices);
+      const range = Math.max(...prices) - least;
+      const bars = Map.groupBy(prices, (price) =>
+        range === 0
+          ? 0
+          : Math.min(BARS - 1, Math.floor(((price - least) / range) * BARS)),
+      );
+      const counts = Array.from(bars, ([, { length }]) => length);
+      const price = decimals === undefined ? "price, raw" : "price";
+      return chart(
+        `${pair.slice(0, 40)}: ${describeCount(some.length, "order")} by opening price`,
+        { label: price, values: prices },
+        { label: "orders", values: [0, ...counts] },
+        (toX, toY, bottom) => ({
+          bar: Array.from(bars, ([bar, { length }]) => {
+            const left = toX(least + (bar / BARS) * range);
+            return `M${left} ${bottom}V${toY(length)}h17V${bottom}z`;
+          }).join(""),
+        }),
+      );
+    });
+}
 
 /** Strike and settled prices of rounds over time; none without a round in time. */
 export function strikesFigure(
@@ -128,56 +167,30 @@ export function strikesFigure(
   if (drawn.length === 0) {
     return [];
   }
-  const x = axisOf(
-    drawn.flatMap(({ start, end }) => [start, end]),
-    [LEFT, RIGHT],
+  const figure = chart(
+    `Strike prices (lines) and settled prices (dots) of ${describeCount(drawn.length, "round")}`,
+    {
+      label: "UTC",
+      values: drawn.flatMap(({ start, end }) => [start, end]),
+      describe: (seconds) => describeTime(BigInt(seconds)),
+    },
+    {
+      label: raw ? "price, raw" : "price",
+      values: drawn.flatMap(({ strike, settled }) => [strike, ...settled]),
+    },
+    (toX, toY) => ({
+      line: drawn
+        .map(
+          ({ start, end, strike }) =>
+            `M${toX(start)} ${toY(strike)}H${toX(end)}`,
+        )
+        .join(""),
+      dot: drawn
+        .flatMap(({ start, end, settled }) =>
+          settled.map((at) => `M${toX((start + end) / 2)} ${toY(at)}h0`),
+        )
+        .join(""),
+    }),
   );
-  const y = axisOf(
-    drawn.flatMap(({ strike, settled }) => [strike, ...settled]),
-    [BOTTOM, TOP],
-  );
-  const lines = drawn.map(
-    ({ start, end, strike }) => `M${x.at(start)} ${y.at(strike)}H${x.at(end)}`,
-  );
-  const dots = drawn.flatMap(({ start, end, settled }) =>
-    settled.map((price) => `M${x.at((start + end) / 2)} ${y.at(price)}h0`),
-  );
-  const [from, to] = [x.least, x.most].map((time) =>
-    describeTime(BigInt(time)),
-  );
-  const unit = raw ? "price, raw" : "price";
-  const caption = `Strike prices (lines) and settled prices (dots) of ${describeCount(drawn.length, "round")}`;
-  const figure = html`<figure>
-    <figcaption>${caption}</figcaption>
-    <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${caption}">
-      <text x="${LEFT}" y="${TOP - 8}">
-        ↑ ${unit}: ${y.most.toLocaleString("en")}
-      </text>
-      <text x="${LEFT}" y="${BOTTOM + 14}">
-        ${y.least.toLocaleString("en")}
-      </text>
-      <text x="${LEFT}" y="${HEIGHT - 4}">${from}</text>
-      <text x="${RIGHT}" y="${HEIGHT - 4}" text-anchor="end">UTC: ${to} →</text>
-      <path class="frame" d="M${LEFT} ${TOP}H${RIGHT}V${BOTTOM}H${LEFT}z" />
-      <path class="line" d="${lines.join("")}" />
-      <path class="dot" d="${dots.join("")}" />
-    </svg>
-  </figure> `;
   return [figure];
-}
-
-/** An axis from the least to the most of the values, over some pixels. */
-function axisOf(
-  values: readonly number[],
-  [start, end]: readonly [number, number],
-): {
-  readonly least: number;
-  readonly most: number;
-  readonly at: (value: number) => string;
-} {
-  const [least, most] = [Math.min(...values), Math.max(...values)];
-  const range = Math.max(most - least, Number.MIN_VALUE);
-  const at = (value: number): string =>
-    (start + ((value - least) / range) * (end - start)).toFixed(2);
-  return { least, most, at };
 }

@@ -52,8 +52,8 @@ const sections: Readonly<Record<string, Section>> = {
     text: `It begins with whether the vault can be settled now, and why not; then it has every
 reading at one block. The page has no script and loads nothing. If a reading fails, the exit code is 1.
 
-\`--rounds\` adds a chart of strike and settled prices and a table of every round, \`--ids\` a table
-of the first 1,000 orders.`,
+\`--ids\` adds, for each of the four pairs with the most orders, a chart of opening prices
+and a table of the first 1,000 orders.`,
   },
   "vault simulate": {
     examples: [],

@@ -58,10 +58,11 @@ h2 { margin-top: 3rem; border-bottom: 1px solid var(--line); }
 .good { color: var(--good); }
 .warn { color: var(--warn); }
 .bad { color: var(--bad); }
-figure { max-width: 37rem; margin: 0 0 1.5rem; }
+figure { display: inline-block; width: 37rem; max-width: 100%; margin: 0 1rem 1.5rem 0; }
 svg { display: block; width: 100%; overflow: visible; }
 svg text { font-size: 12px; fill: var(--text); }
 .frame, .line { fill: none; stroke: var(--quiet); }
+.bar { fill: var(--good); }
 .dot { stroke: var(--good); stroke-width: 8; stroke-linecap: round; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
@@ -154,4 +155,59 @@ function renderTable(
 function renderCell({ text, tone, note }: Cell): Markup {
   return html`<span class="${tone}">${text}</span
     >${note !== undefined && html`<small>${note}</small>`}`;
+}
+
+const [WIDTH, HEIGHT] = [480, 210];
+/** The drawing without the labels of its axes. */
+const [LEFT, TOP, RIGHT, BOTTOM] = [20, 28, WIDTH - 20, HEIGHT - 34];
+
+/** An axis, whose ends have the least and the most of its values as labels. */
+export interface Axis {
+  readonly label: string;
+  readonly values: readonly number[];
+  /** Default: as a number. */
+  readonly describe?: (value: number) => string;
+}
+
+/** From a value to a pixel. */
+type Scale = (value: number) => string;
+
+/**
+ * Draws SVG, so that the page needs no script.
+ *
+ * @param draw Returns the path of each shape, by its class.
+ */
+export function chart(
+  caption: string,
+  x: Axis,
+  y: Axis,
+  draw: (toX: Scale, toY: Scale, bottom: number) => Record<string, string>,
+): Markup {
+  const ends = ({ values }: Axis) =>
+    [Math.min(...values), Math.max(...values)] as const;
+  const scaleOf = (axis: Axis, start: number, end: number): Scale => {
+    const [from, to] = ends(axis);
+    const range = Math.max(to - from, Number.MIN_VALUE);
+    return (value) =>
+      (start + ((value - from) / range) * (end - start)).toFixed(2);
+  };
+  const toText = (value: number): string => value.toLocaleString("en");
+  const [xFrom, xTo] = ends(x).map(x.describe ?? toText);
+  const [yFrom, yTo] = ends(y).map(y.describe ?? toText);
+  const shapes = {
+    frame: `M${LEFT} ${TOP}H${RIGHT}V${BOTTOM}H${LEFT}z`,
+    ...draw(scaleOf(x, LEFT, RIGHT), scaleOf(y, BOTTOM, TOP), BOTTOM),
+  };
+  return html`<figure>
+    <figcaption>${caption}</figcaption>
+    <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${caption}">
+      <text x="${LEFT}" y="${TOP - 8}">↑ ${y.label}: ${yTo}</text>
+      <text x="${LEFT}" y="${BOTTOM + 14}">${yFrom}</text>
+      <text x="${LEFT}" y="${HEIGHT - 4}">${xFrom}</text>
+      <text x="${RIGHT}" y="${HEIGHT - 4}" text-anchor="end">
+        ${x.label}: ${xTo} →
+      </text>
+      ${Object.entries(shapes).map(([name, path]) => html`<path class="${name}" d="${path}" /> `)}
+    </svg>
+  </figure> `;
 }

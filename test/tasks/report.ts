@@ -2,9 +2,10 @@ import { readFile } from "node:fs/promises";
 
 import { expect } from "chai";
 
-import type { PastRound } from "../../src/client/index.js";
+import type { Order, PastRound } from "../../src/client/index.js";
+import { someOrder } from "../../src/mocks/scenarios.js";
 import type { Markup } from "../../tasks/output/render-html.js";
-import { strikesFigure } from "../../tasks/report.js";
+import { pricesFigures, strikesFigure } from "../../tasks/report.js";
 import { httpNetwork } from "../helpers/hre.js";
 import { NOBODY } from "../helpers/names.js";
 import { useTasks } from "../helpers/use-tasks.js";
@@ -101,12 +102,28 @@ describe("vault report", () => {
   it("report titles its page with the instance, and sorts its orders", async () => {
     expect(await report("--ids 2,1 --instance usdc"))
       .to.match(/<td class="right"><span>1<.*<td class="right"><span>2</u)
+      .and.include(": 1 order by opening price<")
       .and.include("<h1>Vault report: usdc</h1>");
   });
 });
 
 const ONE = 10n ** 18n;
-const context = { chainTime: 0, raw: false };
+const context = {
+  chainTime: 0,
+  raw: false,
+  displayDecimals: { "order.openPrice": 18 },
+};
+
+/** Orders of one pair with these opening prices. */
+const ordersAt = (...prices: readonly number[]): readonly Order[] =>
+  prices.map((price, index) => ({
+    ...someOrder,
+    orderID: BigInt(index),
+    openPrice: BigInt(price) * ONE,
+  }));
+
+const figureOf = (prices: readonly number[], settings = context): string =>
+  plain(pricesFigures(ordersAt(...prices), settings));
 
 /** Without what only lays out the markup. */
 const plain = (figures: readonly Markup[]): string =>
@@ -129,6 +146,56 @@ const labelsOf = (text: string): readonly string[] =>
     text.matchAll(/<text [^>]*> ?(.*?) ?<\/text>/gu),
     ([, label = ""]) => label,
   );
+
+describe("the histogram of opening prices", () => {
+  it("pricesFigures draws a bar as high as its number of orders, at its prices", () => {
+    const text = figureOf([60_000, 61_200, 61_250, 62_400]);
+    expect(shapesOf(text)).to.deep.equal([
+      "bar M20.00 176V102.00h17V176zM240.00 176V28.00h17V176zM441.67 176V102.00h17V176z",
+    ]);
+    expect(labelsOf(text)).to.deep.equal([
+      ...["↑ orders: 2", "0", "60,000", "price: 62,400 →"],
+    ]);
+    const caption = "BTC-USDT: 4 orders by opening price";
+    expect(text)
+      .to.include(`aria-label="${caption}"`)
+      .and.include(`<figcaption>${caption}<`);
+  });
+
+  const raw = { ...context, raw: true };
+  for (const [prices, least, most, label, settings = context] of [
+    [[64], "64", "64", "price"],
+    [[6], `6${",000".repeat(6)}`, `6${",000".repeat(6)}`, "price, raw", raw],
+  ] as const) {
+    it(`pricesFigures labels the ends of its axis ${least} and ${label}: ${most}`, () => {
+      expect(labelsOf(figureOf(prices, settings)).slice(2)).to.deep.equal([
+        least,
+        `${label}: ${most} →`,
+      ]);
+    });
+  }
+
+  it("pricesFigures draws the four pairs with the most orders, each by itself, cut after 40 characters and escaped", () => {
+    const hostile = `<b>\u202e${"x".repeat(50)}`;
+    const pairs = ["A", "B", "B", "C", "C", "C", "D", "D", "D", "D"].concat(
+      Array<string>(5).fill(hostile),
+    );
+    const orders = pairs.map((exType) => ({
+      ...someOrder,
+      orderID: 1n,
+      exType,
+    }));
+    const charts = plain(pricesFigures(orders, context)).matchAll(
+      /<figcaption>(.*?): ([\d,]+) /gu,
+    );
+    expect(
+      Array.from(charts, ([, pair, count]) => `${pair} ${count}`),
+    ).to.deep.equal([
+      `&#60;b&#62;\\u{202e}${"x".repeat(36)} 5`,
+      ...["D 4", "C 3", "B 2"],
+    ]);
+  });
+});
 
 const DAY = 86_400;
 /** 15 January 2027, 8:00. */

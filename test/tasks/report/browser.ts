@@ -75,7 +75,7 @@ describe("the page of vault report in a browser", function () {
 
   it("the page requests nothing, runs no script, and shows hostile texts as texts", async () => {
     const { page, complaints } = await openFile(browser, file);
-    expect(await page.locator("svg[role=img]").count()).to.equal(1);
+    expect(await page.locator("svg[role=img]").count()).to.equal(5);
     expect(await ordersOf(page).first().textContent()).to.include(
       "</td></script></style></title><img src=x",
     );
