@@ -56,7 +56,11 @@ export type {
   SettlementStatus,
   SigningKind,
 } from "./settlement/options.js";
-export type { ForkConnection, ForkOptions } from "./simulation/fork.js";
+export type {
+  ForkConnection,
+  ForkOptions,
+  WarmCall,
+} from "./simulation/fork.js";
 export type {
   HttpEngine,
   SimulateSettleAllOptions,

@@ -8,9 +8,12 @@ import {
   checkOptions,
   checksumAddress,
   option,
+  parseAccount,
+  parseAddress,
   parseBlockTag,
+  withAddress,
 } from "../client/inputs.js";
-import type { BlockTag, OptionsOf } from "../client/inputs.js";
+import type { AccountLike, BlockTag, OptionsOf } from "../client/inputs.js";
 import { NOBODYS_ADDRESS } from "../client/lens/lens.js";
 import { assertInvariant, invalidArgument, vaultError } from "../errors.js";
 import { findRoute, settlementCall } from "../guard/call.js";
@@ -19,6 +22,7 @@ import { FORK_NETWORK } from "../host.js";
 import type { VaultHost } from "../host.js";
 import { getBlock } from "../rpc/blocks.js";
 import type { Block } from "../rpc/blocks.js";
+import type { CallRequest } from "../rpc/chain.js";
 import { classify } from "../rpc/errors.js";
 import { FORK_REQUESTS, Memo } from "./memo.js";
 import type { WarmPlan } from "./memo.js";
@@ -41,8 +45,26 @@ export const forkedBlockOptions = {
   hardfork: option<string>(),
 };
 
-/** Options of `fork()`: the block and the rules that it begins with. */
-export interface ForkOptions extends OptionsOf<typeof forkedBlockOptions> {}
+/** A call whose state a fork fetches beforehand. Nothing is executed on the fork. */
+export interface WarmCall {
+  readonly to: string;
+  /** Call data, 0x hex. */
+  readonly data: string;
+  /** Default: the sender of reads. */
+  readonly from?: AccountLike | undefined;
+}
+
+const forkOptions = {
+  ...forkedBlockOptions,
+  /**
+   * Calls that will be made on the fork: their state is fetched beforehand, with few
+   * requests. That of `snapshot()` and `settleAll()` is fetched in any case.
+   */
+  warm: option<readonly WarmCall[]>(),
+};
+
+/** Options of `fork()`. */
+export interface ForkOptions extends OptionsOf<typeof forkOptions> {}
 
 /** Hardhat's first account, which settles on a fork unless another is configured. */
 const FIRST_ACCOUNT = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
@@ -52,10 +74,20 @@ export async function fork(
   vault: VaultHost,
   options: ForkOptions,
 ): Promise<ForkConnection> {
-  checkOptions("fork()", options, forkedBlockOptions);
-  const { blockNumber, hardfork } = options;
+  checkOptions("fork()", options, forkOptions);
+  const { blockNumber, hardfork, warm = [] } = options;
   const { from = FIRST_ACCOUNT, vault: configured } =
     networksOf(vault).upstream;
+  const reader = vault.readContext({}).from;
+  const named: CallRequest[] = [];
+  for (const call of warm) {
+    const { to, data, from: caller = reader } = await withAddress(call);
+    named.push({
+      data,
+      to: parseAddress(to, "warm.to"),
+      from: parseAccount(caller, "warm.from"),
+    });
+  }
   const block = await readForkedBlock(vault, blockNumber);
   const own = await settingsFor(vault);
   const instances: Record<string, typeof own> = {};
@@ -71,7 +103,8 @@ export async function fork(
     const route = isVault
       ? await findRoute(vault, sender, block.number)
       : undefined;
-    return planFor(vault, watched, route);
+    const { calls, accounts } = planFor(vault, watched, route);
+    return { calls: [...calls, ...named], accounts };
   };
   const settings = { vault: { ...own, instances } };
   return await openFork(vault, { block, hardfork, plan, settings });

@@ -6,6 +6,7 @@ import { expect } from "chai";
 import type { HardhatUserConfig } from "hardhat/types/config";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
+import { encodeCall } from "../../src/client/codec.js";
 import type {
   ForkConnection,
   ForkOptions,
@@ -311,6 +312,24 @@ describe("vault.fork()", () => {
     for (const work of [fork.vault.queryVolume(), fork.vault.settleAll()]) {
       const error = await expectVaultError(work, "VAULT_HARDHAT_ERROR");
       expect(error.message).to.contain("has been closed");
+    }
+  });
+
+  it("vault.fork({ warm }) fetches beforehand what a call will read", async () => {
+    const { vault } = await connect();
+    const { data } = encodeCall("getOrderInfo", [2n]);
+    const { trading: to } = chain.mocks.addresses;
+    const from = { getAddress: () => FROM };
+    for (const [warm, isAsked] of [
+      [[], true],
+      [[{ to, data }], false],
+      [[{ to, data, from }], false],
+    ] as const) {
+      const fork = await open(vault, { warm });
+      await fork.vault.snapshot();
+      node.clear();
+      await fork.vault.getOrderInfo(2n);
+      expect(node.bodies.length > 0).to.equal(isAsked);
     }
   });
 
