@@ -5,6 +5,7 @@ import { classify } from "../../src/rpc/errors.js";
 import {
   decodeArguments,
   decodeRevertReason,
+  findRevert,
 } from "../../src/rpc/revert-reason.js";
 import { said } from "../helpers/foreign-errors.js";
 
@@ -111,6 +112,11 @@ describe("the reason of a revert", () => {
   const hideSecret = (text: string): string =>
     text.replaceAll(/secret-1|deadbeef/gu, "<hidden>");
   const secretText = errorData("Error(string)", "no secret-1");
+
+  it("hides secrets in the words of a node", () => {
+    const said = { code: 3, message: "execution reverted: no secret-1" };
+    expect(findRevert([said], hideSecret)?.text).to.equal("no <hidden>");
+  });
 
   it("hides secrets in the contract's own words, not in its data", () => {
     const given = ErrorFragment.from("error Given(string words, uint256)");

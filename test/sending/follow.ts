@@ -392,6 +392,21 @@ describe("Following", () => {
     });
   }
 
+  it("asks for a higher fee again only after timeBeforeBumpingFees", async () => {
+    let tries = 0;
+    await run({
+      plan: { ...resumed, timeBeforeBumpingFees: 60_000 },
+      answers: { ...pending, [RECEIPT]: minedAfter(6) },
+      means: {
+        sign: async () => {
+          tries += 1;
+          return await Promise.reject(new Error("declined"));
+        },
+      },
+    });
+    expect(tries).to.equal(1);
+  });
+
   it("emits the hash that a node gives, and warns if the journal cannot take it", async () => {
     const recorded: unknown[] = [];
     await run({

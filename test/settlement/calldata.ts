@@ -100,8 +100,7 @@ describe("buildSettlement()", () => {
       }
       return await answer();
     });
-    const built = await buildSettlement(host, undefined, []);
-    const { to, data, refusal } = built;
+    const { to, data, refusal } = await buildSettlement(host);
     expect(refusal).to.match(/^The round was settled/u);
     const { startTime, strikePrice } = OPEN_ROUND;
     expect(to).to.equal(GUARD);

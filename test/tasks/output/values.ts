@@ -161,6 +161,7 @@ describe("readings for a person", () => {
     ["getLatestRoundInfo", filled(1n, 4n), context, `Filled · ${bar(2)}25.0 %`],
     ["getLatestRoundInfo", filled(0n, 9n), context, `${bar(0)}0.0 %`],
     ["getLatestRoundInfo", filled(999n, 1_000n), context, `${bar(9)}99.9 %`],
+    ["getLatestRoundInfo", filled(9_999n, 10_000n), context, `${bar(9)}99.9 %`],
     ["getLatestRoundInfo", filled(3n, 2n), context, `${bar(10)}150.0 %`],
     ["getLatestRoundInfo", filled(1n, 0n), context, "nothing to fill"],
     ["getLatestRoundInfo", filled(1n, 4n), withRaw, "Settled · no"],
