@@ -114,8 +114,8 @@ describe("the reason of a revert", () => {
   const secretText = errorData("Error(string)", "no secret-1");
 
   it("hides secrets in the words of a node", () => {
-    const said = { code: 3, message: "execution reverted: no secret-1" };
-    expect(findRevert([said], hideSecret)?.text).to.equal("no <hidden>");
+    const answered = { code: 3, message: "execution reverted: no secret-1" };
+    expect(findRevert([answered], hideSecret)?.text).to.equal("no <hidden>");
   });
 
   it("hides secrets in the contract's own words, not in its data", () => {
