@@ -75,9 +75,6 @@ export interface IntendedRound {
   readonly intended?: VaultRound | undefined;
 }
 
-export const SETTLED_MEANWHILE =
-  "The round was settled by somebody else meanwhile.";
-
 /** @returns Why the round is not to be settled; undefined if it is. */
 export async function findObstacle(
   vault: VaultHost,
@@ -89,10 +86,7 @@ export async function findObstacle(
     return refusedBy(vaultError("VAULT_ROUND_CHANGED", { expected, actual }));
   }
   if (round.settled) {
-    const isNews = intended !== undefined;
-    return nothingToDo(
-      isNews ? SETTLED_MEANWHILE : "The round is settled already.",
-    );
+    return nothingToDo("The round is settled already.");
   }
   if (!ifExpired) {
     return undefined;

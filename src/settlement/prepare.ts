@@ -24,11 +24,7 @@ import type { Signer } from "../sending/signer.js";
 import { simulate } from "../simulation/simulate.js";
 import type { Simulated, SimulationRequest } from "../simulation/simulate.js";
 import { describeTokens } from "../simulation/tokens.js";
-import {
-  SETTLED_MEANWHILE,
-  findObstacle,
-  readCurrentRound,
-} from "./current-round.js";
+import { findObstacle, readCurrentRound } from "./current-round.js";
 import type { CurrentRound } from "./current-round.js";
 import type { ParsedOptions, SettlementPreflight } from "./options.js";
 
@@ -112,7 +108,7 @@ function cannotSimulate({ code }: VaultError): boolean {
 function stoppedBy({ code, reason }: Refusal): Stopped {
   const status = statusOfRefusal(code);
   return status === "nothing-to-do"
-    ? nothingToDo(code === null ? SETTLED_MEANWHILE : reason)
+    ? nothingToDo(reason)
     : { kind: "stopped", status, code: code ?? undefined, reason };
 }
 
@@ -136,11 +132,8 @@ async function findGas(
   }
   const { gasNeeded: needed, simulation } = simulated ?? {};
   const { status, code = null, reason, gasUsed: used } = simulation ?? {};
-  if (status === "reverted") {
+  if (status === "reverted" || status === "nothing-to-do") {
     return { refusal: { code, reason: reason ?? "" } };
-  }
-  if (status === "nothing-to-do") {
-    return { refusal: { code: null, reason: SETTLED_MEANWHILE } };
   }
   const isKnown = typeof used === "bigint" && typeof needed === "bigint";
   const found = await resolveGas(

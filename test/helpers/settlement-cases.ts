@@ -111,7 +111,7 @@ const sharedCases: ReadonlyArray<
           return true;
         },
       }),
-      says: /^The round was settled by somebody else meanwhile\.$/u,
+      says: /^The round is settled already\.$/u,
     },
   ],
   [

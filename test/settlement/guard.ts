@@ -264,7 +264,7 @@ describe("a guard on a node that cannot simulate", () => {
   const demanding = { ifExpired: true, partial: true, tokens: [GUARD] };
 
   for (const [error, values, options, says] of [
-    ["RoundAlreadySettled", [], { tokens: [] }, /settled by somebody else/u],
+    ["RoundAlreadySettled", [], { tokens: [] }, /is settled already/u],
     ["RoundNotEnded", [7n], demanding, /^The round has not ended yet/u],
   ] as const) {
     it(`has nothing to do, and sends nothing, if it reverts with ${error}, called with ${Object.keys(options).join()}`, async () => {

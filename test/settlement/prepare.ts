@@ -177,7 +177,7 @@ describe("the proposal of settleAll", () => {
         });
       },
       is: "nothing-to-do",
-      says: ["meanwhile"],
+      says: ["settled already"],
       events: "",
     },
     {
