@@ -89,3 +89,10 @@ export function configuredGasCap({
     networkConfig.type === "edr-simulated" && networkConfig.transactionGasCap;
   return typeof cap === "bigint" ? cap : undefined;
 }
+
+/** Where the configuration has the settings of a vault, for error texts. */
+export function settingsPath(networkName: string, instance?: string): string {
+  // A fork has the settings of its network.
+  const path = `networks.${networkName.replace(" (fork)", "")}.vault`;
+  return instance === undefined ? path : `${path}.instances.${instance}`;
+}

@@ -3,6 +3,7 @@ import { parseAddress } from "../client/inputs.js";
 import { readCall, requestAtBlock } from "../client/read-at-block.js";
 import { fallbackTo, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
+import { settingsPath } from "../host.js";
 import type { VaultHost } from "../host.js";
 import { scale } from "../protocol/round.js";
 import { describeTime, units } from "../protocol/index.js";
@@ -155,9 +156,7 @@ export function namedTokens(
 }
 
 function tokensSetting({ networkName, instanceName }: VaultHost): string {
-  const instance =
-    instanceName === undefined ? "" : `.instances.${instanceName}`;
-  return `networks.${networkName}.vault${instance}.tokens`;
+  return `${settingsPath(networkName, instanceName)}.tokens`;
 }
 
 /** The error for tokens that stay in the guard, with the line that names them. */

@@ -16,6 +16,7 @@ import {
   reasonOf,
   writeProjectFile,
 } from "../files/project-file.js";
+import { settingsPath } from "../host.js";
 import { recordedAddress, recordedCount } from "../files/recorded-values.js";
 import { byRole } from "../protocol/index.js";
 import { UNKNOWN_GENESIS, getGenesisHash } from "../rpc/blocks.js";
@@ -76,12 +77,6 @@ export function connectionAddresses(
       current = firstOf(bound, own);
     },
   };
-}
-
-export function settingsPath(networkName: string, instance?: string): string {
-  // A fork has the settings of its network.
-  const path = `networks.${networkName.replace(" (fork)", "")}.vault`;
-  return instance === undefined ? path : `${path}.instances.${instance}`;
 }
 
 /** @throws VaultError VAULT_INVALID_ADDRESS, VAULT_CONFIG_VARIABLE */

@@ -15,6 +15,7 @@ import type {
   MockAtOptions,
 } from "../mocks/deploy-mocks.js";
 import type { MockVaultHandle as MockHandle } from "../mocks/handle.js";
+import { settingsPath } from "../host.js";
 import type { VaultHost } from "../host.js";
 import type { Redactor } from "../redact.js";
 import { KnownNode, RpcClient } from "../rpc/rpc-client.js";
@@ -29,7 +30,6 @@ import {
   connectionAddresses,
   resolveAddress,
   settingsOf,
-  settingsPath,
 } from "./addresses.js";
 import type { ConnectionAddresses } from "./addresses.js";
 import type { VaultInstanceConfig } from "./config.js";

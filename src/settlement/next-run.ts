@@ -16,6 +16,7 @@ import {
 } from "../errors.js";
 import type { VaultError, VaultErrorCode } from "../errors.js";
 import { findRoute, namedTokens } from "../guard/call.js";
+import { listProjectFiles } from "../files/project-file.js";
 import type { VaultHost } from "../host.js";
 import { describeTime } from "../protocol/index.js";
 import type { Hex, VaultRound } from "../protocol/index.js";
@@ -40,9 +41,13 @@ export interface UnfinishedSettlement {
   readonly since: number;
 }
 
-async function openJournal(vault: VaultHost): Promise<Journal> {
+/** @returns Undefined without a file: the node need not be asked then which chain it is on. */
+async function openJournal(vault: VaultHost): Promise<Journal | undefined> {
   const { address } = await vault.addressOf("vault", "settleAll");
-  return await Journal.of(vault, await vault.chainId(), address);
+  const names = await listProjectFiles(vault.context.config.paths.root);
+  return names.some((name) => name.includes(address.toLowerCase()))
+    ? await Journal.of(vault, await vault.chainId(), address)
+    : undefined;
 }
 
 /**
@@ -55,7 +60,7 @@ export async function findUnfinished(
   vault: VaultHost,
 ): Promise<UnfinishedSettlement | null> {
   const journal = await openJournal(vault);
-  const entry = await journal.read();
+  const entry = await journal?.read();
   if (entry === undefined) {
     return null;
   }
@@ -76,10 +81,10 @@ export function describeUnfinished({
 /** @returns VAULT_REVERTED_BEFORE if the last settlement of the round reverted. */
 export async function findRevertBefore(
   { networkName: network }: VaultHost,
-  journal: Journal,
+  journal: Journal | undefined,
   round: VaultRound,
 ): Promise<VaultError | undefined> {
-  const reverted = await journal.findReverted(round);
+  const reverted = await journal?.findReverted(round);
   if (reverted === undefined) {
     return undefined;
   }

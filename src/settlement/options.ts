@@ -12,6 +12,7 @@ import type { AccountLike, OptionsOf } from "../client/inputs.js";
 import { invalidArgument } from "../errors.js";
 import type { VaultError, VaultErrorCode } from "../errors.js";
 import { namedTokens } from "../guard/call.js";
+import { settingsPath } from "../host.js";
 import type { VaultHost } from "../host.js";
 import type { Address, Hex, VaultRound } from "../protocol/index.js";
 import type { FeeLimits } from "../sending/fees.js";
@@ -299,12 +300,12 @@ export function parseOptions(
 
 /** @param maxFeePerGas The option, in wei; it may only lower the limit of the settings. */
 export function parseFeeLimits(
-  { settlementSettings, networkName }: VaultHost,
+  { settlementSettings, networkName, instanceName }: VaultHost,
   maxFeePerGas?: bigint,
 ): FeeLimits {
   const limitOf = (name: "maxFeePerGasLimit" | "maxPriorityFeePerGasLimit") => {
     const wei = settlementSettings[name];
-    const setting = `networks.${networkName}.vault.${name}`;
+    const setting = `${settingsPath(networkName, instanceName)}.${name}`;
     return wei === undefined ? undefined : { wei, setting };
   };
   const configured = limitOf("maxFeePerGasLimit");
