@@ -64,7 +64,7 @@ const others = {
     },
     VAULT_LIVE_NETWORK: {
       text: "Network {network} (chain id {chainId}, client {client}) is not a known development node, and mocks are for these.",
-      fix: "Use anvil, `hardhat node` or an in-process network. To pay for mocks there, pass `allowLiveNetwork` to deployMocks(), or `--yes` to `vault deploy-mocks`. Nothing was sent.",
+      fix: "Use anvil, `hardhat node` or an in-process network. To pay for mocks there, pass `allowLiveNetwork` to deployMocks(), or run `npx hardhat vault deploy-mocks --yes`.",
     },
     VAULT_INVALID_FIXTURE: {
       text: "The fixture {file} cannot be used: {problem}.",
@@ -241,7 +241,8 @@ const refusals = {
     },
     VAULT_SETTLEMENT_UNFINISHED: {
       text: "The outcome of an earlier settlement is not known yet: transaction {transaction}.",
-      fix: "Check it with the option `resume` of settleAll(), or `npx hardhat vault settle --resume{--network}`; the journal is {file}. Nothing was sent.",
+      fix: "Check it with the option `resume` of settleAll(); the journal is {file}. Nothing was sent.",
+      cli: "Check it with `npx hardhat vault settle --resume{--network}`; the journal is {file}. Nothing was sent.",
     },
     VAULT_NOTHING_TO_RESUME: {
       text: "There is no settlement of vault {vault} on network {network} to resume ({file}).",

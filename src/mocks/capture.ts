@@ -199,6 +199,10 @@ async function fixtureState(json: unknown): Promise<MockState> {
     const answer = get(values, path);
     set(values, path, check(operation, args, answer, path.join(".")));
   }
+  const { orders: byId = {}, margins: ofTerms = [] } = values;
+  if (byId !== asRecord(byId) || !Array.isArray(ofTerms)) {
+    throw invalidArgument("orders or margins", "it is no list of answers");
+  }
   const orders = Object.entries(asRecord(values["orders"])).flatMap(
     ([key, recordedOrder]) => {
       const args = [parseOrderKey(key)];

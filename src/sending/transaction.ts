@@ -16,6 +16,7 @@ import type { VaultHost } from "../host.js";
 import { asRecord } from "../json.js";
 import type { Address, Hex } from "../protocol/index.js";
 import { getBlock } from "../rpc/blocks.js";
+import { ownerOf } from "../rpc/errors.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 import {
   estimateGas,
@@ -199,8 +200,9 @@ export async function send(
         ? { kind: "accepted", hash }
         : { kind: "refused", problem: words };
     }
-    // Of signed bytes, no error of this process shows that they did not leave it.
-    return raw === undefined && hasErrorCode(error, "VAULT_HARDHAT_ERROR")
+    // Only one that Hardhat or a plugin marks as its own shows that signed bytes did not leave.
+    return hasErrorCode(error, "VAULT_HARDHAT_ERROR") &&
+      (raw === undefined || ownerOf(error.cause) !== undefined)
       ? { kind: "failed", problem, error }
       : { kind: "unanswered", problem };
   }

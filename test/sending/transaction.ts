@@ -3,7 +3,7 @@ import { Transaction, Wallet, keccak256 } from "ethers";
 import { HardhatPluginError } from "hardhat/plugins";
 
 import { VaultError } from "../../src/client/index.js";
-import type { RpcClient } from "../../src/rpc/rpc-client.js";
+import { KnownNode, RpcClient } from "../../src/rpc/rpc-client.js";
 import type { FeeLimits } from "../../src/sending/fees.js";
 import {
   isSignedAs,
@@ -183,17 +183,22 @@ describe("send()", () => {
     });
   }
 
-  for (const [what, changes, kind] of [
-    ["may have left if the bytes were signed", {}, "unanswered"],
+  const unsigned = { raw: undefined, hash: undefined };
+  for (const [what, error, changes, kind] of [
+    ["may have left if nobody", new Error("odd"), {}, "unanswered"],
     [
-      "has not left if the plugin was to sign it",
-      { raw: undefined, hash: undefined },
+      "has not left if a plugin",
+      new HardhatPluginError("x", "no"),
+      {},
       "failed",
     ],
+    ["was not signed if nobody", new Error("odd"), unsigned, "failed"],
   ] as const) {
-    it(`${what} when Hardhat or a plugin fails`, async () => {
-      const node = answering(new HardhatPluginError("other", "no"));
-      const answer = await send(node, { ...sent, ...changes });
+    it(`${what} says of an error of this process that it is its own`, async () => {
+      const request = async (): Promise<never> => await Promise.reject(error);
+      const node = new KnownNode(undefined, true);
+      const rpc = new RpcClient({ request }, "live", node);
+      const answer = await send(rpc, { ...sent, ...changes });
       expect(answer).to.include({ kind });
     });
   }

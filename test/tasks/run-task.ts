@@ -190,10 +190,6 @@ describe("running a task", () => {
   }
 });
 
-const late = vaultError("VAULT_RPC_TIMEOUT", {
-  ...{ network: "live", method: "eth_call" },
-});
-
 describe("an error on the command line", () => {
   const typed = {
     ...{ fromBlock: "1", block: undefined, maxFeePerGas: "6wei" },
@@ -248,9 +244,11 @@ describe("an error on the command line", () => {
   });
 
   it("a document has the advice of the command line for an error in it", () => {
-    expect(toDocument({ volume: { error: late } }))
+    const round = { network: "live", hash: "0x12", block: 7 };
+    const error = vaultError("VAULT_REVERTED_BEFORE", round);
+    expect(toDocument({ volume: { error } }))
       .to.have.nested.property("volume.error.message")
-      .that.includes("networks.live.timeout, or pass --timeout");
+      .that.includes("or with --retry-reverted");
   });
 
   for (const [args, flags] of [
