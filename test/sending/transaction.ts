@@ -183,7 +183,7 @@ describe("send()", () => {
     });
   }
 
-  const unsigned = { raw: undefined, hash: undefined };
+  const ofPlugin = { raw: undefined, hash: undefined };
   for (const [what, error, changes, kind] of [
     ["may have left if nobody", new Error("odd"), {}, "unanswered"],
     [
@@ -192,7 +192,7 @@ describe("send()", () => {
       {},
       "failed",
     ],
-    ["was not signed if nobody", new Error("odd"), unsigned, "failed"],
+    ["was not signed if nobody", new Error("odd"), ofPlugin, "failed"],
   ] as const) {
     it(`${what} says of an error of this process that it is its own`, async () => {
       const request = async (): Promise<never> => await Promise.reject(error);
