@@ -243,7 +243,7 @@ export const tasks = {
 
   settle: describe("Settle the vault's current round", {
     at,
-    yes: flag("Ask nothing; finish an interrupted settlement first"),
+    yes: flag("Ask nothing; if a settlement was interrupted, finish only that"),
     ifExpired: flag("Settle only an ended round; else exit with 0"),
     partial: flag("Settle also if the round stays open then"),
     maxFeePerGas: option(
