@@ -167,8 +167,8 @@ export const settleAllOptions = {
    */
   retryReverted: option<boolean>(),
   /**
-   * ERC-20 tokens that a guard forwards from the vault to the account that settles. Default:
-   * `vault.tokens` of the network.
+   * ERC-20 tokens whose balances the preview has, and which a guard forwards from the vault to
+   * the account that settles. Default: `vault.tokens` of the network.
    */
   tokens: option<readonly string[]>(),
   /**

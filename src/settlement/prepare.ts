@@ -71,12 +71,12 @@ export async function trySettlement(
   rules: TrialRules,
 ): Promise<Trial> {
   const { rpc, connection } = vault;
-  const { limits, engine } = rules;
+  const { limits, tokens, engine } = rules;
   const { from } = route;
   const offered = await resolveFees(rpc, connection.networkConfig, next);
   const simulated = await simulate(
     vault,
-    { sender: from, route, price: offered, engine },
+    { sender: from, route, price: offered, tokens, engine },
     next,
   ).catch(fallbackTo(undefined, cannotSimulate));
   const balance = simulated?.balance ?? (await getBalance(rpc, from));

@@ -101,7 +101,7 @@ export interface SimulateSettleAllOptions extends OptionsOf<
 export interface SimulationRequest {
   readonly sender: string;
   readonly orderIDs?: readonly bigint[];
-  readonly tokens?: readonly string[];
+  readonly tokens?: readonly string[] | undefined;
   readonly gas?: bigint | undefined;
   readonly engine?: HttpEngine | undefined;
   readonly hardfork?: string | undefined;

@@ -100,6 +100,30 @@ describe("the tokens that a vault pays through a guard", () => {
     await expectForwarded(await settle([await token.getAddress()]), token);
   });
 
+  for (const [by, settings] of [
+    ["the settings", true],
+    ["the option", false],
+  ] as const) {
+    it(`the preview of a settlement without a guard has the balances of a token that ${by} name`, async () => {
+      const { contracts, token, setReward } = await open();
+      await setReward(token);
+      const tokens = [await token.getAddress()];
+      const vault = await keeper.connect({
+        vault: { contracts, ...(settings && { tokens }) },
+      });
+      const { preview } = await vault.settleAll({
+        pollingInterval: 20,
+        ...(!settings && { tokens }),
+      });
+      const moved = preview?.balances.filter(({ token: of }) =>
+        tokens.includes(of),
+      );
+      expect(moved?.map(({ before, after }) => after - before)).to.deep.equal([
+        ...[REWARD, -REWARD],
+      ]);
+    });
+  }
+
   it("settle --calldata --tokens has the tokens in the call", async () => {
     const { contracts, token, setReward } = await open();
     await setReward(token);
