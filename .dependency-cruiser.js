@@ -29,7 +29,7 @@ const layers = [
     paths: [
       "src/protocol/",
       "src/errors\\.ts",
-      "src/(?:escape|redact)\\.ts",
+      "src/foreign-text\\.ts",
       "src/json\\.ts",
       "src/caller-stack\\.ts",
       "src/files/",

@@ -1,5 +1,5 @@
 import { keysOf } from "./protocol/index.js";
-import { escapeUntrusted } from "./escape.js";
+import { escapeUntrusted } from "./foreign-text.js";
 
 /**
  * `text`: what happened. `fix`: what to do. `{name}`: an argument. `cli`: the fix on

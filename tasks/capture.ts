@@ -2,7 +2,7 @@ import path from "node:path";
 
 import { asRecord } from "../src/json.js";
 import { capture } from "../src/mocks/capture.js";
-import { escapeUntrusted, toSafeJson } from "../src/escape.js";
+import { escapeUntrusted, toSafeJson } from "../src/foreign-text.js";
 import { tasks } from "./definitions.js";
 import { notes, title, toned } from "./output/blocks.js";
 import { requireReplaceable, writeToFile } from "./output/listing.js";

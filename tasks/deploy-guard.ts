@@ -1,7 +1,7 @@
 import { ZeroAddress } from "ethers";
 
 import { vaultError } from "../src/errors.js";
-import { escapeUntrusted } from "../src/escape.js";
+import { escapeUntrusted } from "../src/foreign-text.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { formatNative } from "../src/protocol/round.js";
 import { deployGuard } from "../src/settlement/deploy-guard.js";

@@ -14,7 +14,7 @@ import {
 import type { FailureCondition } from "../src/mocks/types.js";
 import type { MockVaultHandle } from "../src/plugin/hardhat-vault.js";
 import { contractRoleNames, contractRoles } from "../src/protocol/index.js";
-import { escapeUntrusted } from "../src/escape.js";
+import { escapeUntrusted } from "../src/foreign-text.js";
 import { asRecord } from "../src/json.js";
 import { tasks } from "./definitions.js";
 import type { CommonValues, TaskValues } from "./definitions.js";

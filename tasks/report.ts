@@ -2,7 +2,7 @@ import { formatUnits } from "ethers";
 
 import type { Order } from "../src/client/order-reader.js";
 import type { PastRound } from "../src/client/rounds.js";
-import { escapeUntrusted } from "../src/escape.js";
+import { escapeUntrusted } from "../src/foreign-text.js";
 import {
   LAST_DATE_SECONDS,
   describeTime,

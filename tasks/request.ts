@@ -8,7 +8,7 @@ import { configuredAddresses } from "../src/plugin/addresses.js";
 import { configuredFrom } from "../src/plugin/hardhat-vault.js";
 import { invalidArgument } from "../src/errors.js";
 import { isReadOperation, operationEntry } from "../src/protocol/index.js";
-import { toSafeJson } from "../src/escape.js";
+import { toSafeJson } from "../src/foreign-text.js";
 import { tasks } from "./definitions.js";
 import type { TaskValues } from "./definitions.js";
 import { selectedNetwork } from "./open-vault.js";

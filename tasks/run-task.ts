@@ -11,9 +11,9 @@ import {
 } from "../src/errors.js";
 import { projectRedactor } from "../src/plugin/project.js";
 import { ownerOf, messageOf, toHardhatError } from "../src/rpc/errors.js";
-import { toSafeJson } from "../src/escape.js";
+import { toSafeJson } from "../src/foreign-text.js";
+import type { Redactor } from "../src/foreign-text.js";
 import { toJsonValue } from "../src/json.js";
-import type { Redactor } from "../src/redact.js";
 import type { Block } from "./output/blocks.js";
 import { renderText, wrapText } from "./output/render-text.js";
 import { parseOptions, toFlag } from "./parse-options.js";

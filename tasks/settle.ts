@@ -1,6 +1,6 @@
 import { vaultError } from "../src/errors.js";
 import type { VaultError } from "../src/errors.js";
-import { escapeUntrusted, toSafeJson } from "../src/escape.js";
+import { escapeUntrusted, toSafeJson } from "../src/foreign-text.js";
 import { OTHER_ORIGIN } from "../src/guard/call.js";
 import { isInProcess } from "../src/host.js";
 import type { VaultHost } from "../src/host.js";

@@ -1,5 +1,5 @@
 import { fallbackTo } from "../src/errors.js";
-import { escapeUntrusted } from "../src/escape.js";
+import { escapeUntrusted } from "../src/foreign-text.js";
 import type { VaultHost } from "../src/host.js";
 import { findSender } from "../src/sending/signer.js";
 import { simulateSettleAll } from "../src/simulation/simulate.js";

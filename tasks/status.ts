@@ -11,7 +11,7 @@ import type {
 import { takePinnedSnapshot } from "../src/client/snapshot.js";
 import type { VaultSnapshot } from "../src/client/snapshot.js";
 import type { VaultError } from "../src/errors.js";
-import { escapeUntrusted } from "../src/escape.js";
+import { escapeUntrusted } from "../src/foreign-text.js";
 import type { VaultHost } from "../src/host.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import {

@@ -10,7 +10,7 @@ import { fallbackTo, vaultError } from "../src/errors.js";
 import { asRecord } from "../src/json.js";
 import { groupDigits } from "../src/protocol/index.js";
 import { messageOf } from "../src/rpc/errors.js";
-import { quoteForeignText } from "../src/redact.js";
+import { quoteForeignText } from "../src/foreign-text.js";
 import { createStyle } from "./output/render-text.js";
 import type { Output } from "./output/render-text.js";
 

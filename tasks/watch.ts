@@ -4,7 +4,7 @@ import type { VaultHost } from "../src/host.js";
 import { describeTime } from "../src/protocol/index.js";
 import { describeRound, hasEnded, isSameRound } from "../src/protocol/round.js";
 import { pause } from "../src/rpc/signals.js";
-import { escapeUntrusted, toSafeJson } from "../src/escape.js";
+import { escapeUntrusted, toSafeJson } from "../src/foreign-text.js";
 import { tasks } from "./definitions.js";
 import type { TaskValues } from "./definitions.js";
 import { withVault } from "./open-vault.js";

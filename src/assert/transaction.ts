@@ -15,7 +15,7 @@ import {
   targetsOf,
 } from "../protocol/index.js";
 import type { Hex } from "../protocol/index.js";
-import { quoteForeignText } from "../redact.js";
+import { quoteForeignText } from "../foreign-text.js";
 import { requireSameBranch } from "../rpc/blocks.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 import {

@@ -7,7 +7,7 @@ import { messageOf } from "../rpc/errors.js";
 import { decodeRevertReason } from "../rpc/revert-reason.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
-import { quoteForeignText } from "../redact.js";
+import { quoteForeignText } from "../foreign-text.js";
 import { WORD } from "./codec.js";
 
 /** Bytes of the selector of a custom error. */

@@ -4,7 +4,7 @@ import { invalidArgument, vaultError } from "../errors.js";
 import type { ErrorArgument, GivenValue, VaultError } from "../errors.js";
 import { describeTime, enums } from "../protocol/index.js";
 import type { Address, EnumName } from "../protocol/index.js";
-import { escapeUntrusted } from "../escape.js";
+import { escapeUntrusted } from "../foreign-text.js";
 import { asRecord } from "../json.js";
 import type { BlockId, PinnedBlock } from "../rpc/blocks.js";
 

@@ -20,7 +20,7 @@ import type {
   CalMarginsParameters,
   ReadOperationName,
 } from "../protocol/index.js";
-import { quoteForeignText } from "../redact.js";
+import { quoteForeignText } from "../foreign-text.js";
 import { requireSameBranch } from "../rpc/blocks.js";
 import type { ScriptedFailure } from "./failure.js";
 import { scenarios } from "./scenarios.js";

@@ -13,7 +13,7 @@ import {
   textsForCommandLine,
 } from "../errors.js";
 import type { VaultError, VaultErrorCode } from "../errors.js";
-import { escapeUntrusted } from "../escape.js";
+import { escapeUntrusted } from "../foreign-text.js";
 import { findGuard, findRoute, namedTokens } from "../guard/call.js";
 import type { FoundGuard } from "../guard/call.js";
 import type { VaultHost } from "../host.js";

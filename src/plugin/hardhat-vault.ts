@@ -17,7 +17,7 @@ import type {
 import type { MockVaultHandle as MockHandle } from "../mocks/handle.js";
 import { settingsPath } from "../host.js";
 import type { VaultHost } from "../host.js";
-import type { Redactor } from "../redact.js";
+import type { Redactor } from "../foreign-text.js";
 import { KnownNode, RpcClient } from "../rpc/rpc-client.js";
 import type { ContractRole, DisplaySettings } from "../protocol/index.js";
 import type { SettleAllOptions, Settlement } from "../settlement/options.js";

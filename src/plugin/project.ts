@@ -6,7 +6,7 @@ import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import { indexErrors } from "../client/error-abis.js";
 import type { ErrorAbisOf } from "../client/error-abis.js";
 import { asRecord } from "../json.js";
-import { Redactor } from "../redact.js";
+import { Redactor } from "../foreign-text.js";
 
 type Project = Pick<HardhatRuntimeEnvironment, "config" | "userConfig">;
 

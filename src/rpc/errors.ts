@@ -6,9 +6,12 @@ import {
   vaultError,
 } from "../errors.js";
 import type { VaultErrorCode } from "../errors.js";
-import { MAX_FOREIGN_TEXT } from "../escape.js";
+import {
+  MAX_FOREIGN_TEXT,
+  Redactor,
+  quoteForeignText,
+} from "../foreign-text.js";
 import { asRecord } from "../json.js";
-import { Redactor, quoteForeignText } from "../redact.js";
 import { findRevert } from "./revert-reason.js";
 import type { RevertReason } from "./revert-reason.js";
 

@@ -8,7 +8,7 @@ import {
 } from "ethers";
 
 import { IMockErrors__factory } from "../bindings/factories/IMockErrors__factory.js";
-import { MAX_FOREIGN_TEXT } from "../escape.js";
+import { MAX_FOREIGN_TEXT } from "../foreign-text.js";
 import { RoundGuardArtifact } from "../guard/artifact.js";
 import { toJsonValue } from "../json.js";
 

@@ -4,7 +4,7 @@ import pLimit from "p-limit";
 import { VaultError, invalidArgument, vaultError } from "../errors.js";
 import { asRecord } from "../json.js";
 import type { Address } from "../protocol/index.js";
-import { Redactor } from "../redact.js";
+import { Redactor } from "../foreign-text.js";
 import { classify, isEmptyAnswer } from "./errors.js";
 import type { Failure, RetryReason } from "./errors.js";
 import { ResponseParser } from "./response-parser.js";

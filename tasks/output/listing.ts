@@ -5,7 +5,7 @@ import { stringify } from "csv-stringify/sync";
 
 import { invalidArgument } from "../../src/errors.js";
 import type { VaultError } from "../../src/errors.js";
-import { escapeUntrusted, toSafeJson } from "../../src/escape.js";
+import { escapeUntrusted, toSafeJson } from "../../src/foreign-text.js";
 import {
   reasonOf,
   replaceFile,

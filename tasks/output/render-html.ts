@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-import { escapeUntrusted } from "../../src/escape.js";
+import { escapeUntrusted } from "../../src/foreign-text.js";
 import { footnotesOf } from "./blocks.js";
 import type { Block, Cell, Envelope, Table } from "./blocks.js";
 import { describeEnvelope } from "./render-text.js";

@@ -5,7 +5,7 @@ import measure from "fast-string-width";
 import { wrapAnsi } from "fast-wrap-ansi";
 
 import { describeTime } from "../../src/protocol/index.js";
-import { escapeUntrusted } from "../../src/escape.js";
+import { escapeUntrusted } from "../../src/foreign-text.js";
 import { footnotesOf, isEmpty, present, toned } from "./blocks.js";
 import type { Block, Cell, Envelope, Table, Tone } from "./blocks.js";
 

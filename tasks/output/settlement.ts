@@ -2,7 +2,7 @@
 
 import { capitalize } from "@nomicfoundation/hardhat-utils/string";
 
-import { escapeUntrusted } from "../../src/escape.js";
+import { escapeUntrusted } from "../../src/foreign-text.js";
 import { HOW_TO_REPLACE, signingKinds } from "../../src/plugin/doctor.js";
 import {
   hasEnded,

@@ -6,7 +6,7 @@ import { isEmptyOrder } from "../../src/client/order-reader.js";
 import type { ListedOrder } from "../../src/client/order-reader.js";
 import { textsForCommandLine } from "../../src/errors.js";
 import type { VaultError } from "../../src/errors.js";
-import { escapeUntrusted } from "../../src/escape.js";
+import { escapeUntrusted } from "../../src/foreign-text.js";
 import { asRecord } from "../../src/json.js";
 import { formatNative, scale } from "../../src/protocol/round.js";
 import {

@@ -7,7 +7,7 @@ import { VaultClient, isFailedReading } from "../../src/client/index.js";
 import type { VaultClientOptions } from "../../src/client/index.js";
 import { PROJECT_FOLDER } from "../../src/files/project-file.js";
 import { encodeRevertData } from "../../src/mocks/index.js";
-import { Redactor } from "../../src/redact.js";
+import { Redactor } from "../../src/foreign-text.js";
 import { KnownNode, RpcClient } from "../../src/rpc/rpc-client.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { harmfulIn } from "../helpers/hostile-text.js";

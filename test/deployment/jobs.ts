@@ -9,7 +9,7 @@ import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import { isFailedOrder } from "../../src/client/index.js";
 import type { ContractRole, Eip1193Provider } from "../../src/client/index.js";
-import { toSafeJson } from "../../src/escape.js";
+import { toSafeJson } from "../../src/foreign-text.js";
 import { toJsonValue } from "../../src/json.js";
 import { capture } from "../../src/mocks/capture.js";
 import { get } from "../../src/protocol/index.js";

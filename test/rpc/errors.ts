@@ -5,9 +5,8 @@ import { HardhatPluginError } from "hardhat/plugins";
 
 import type { VaultErrorCode } from "../../src/client/index.js";
 import { GIVEN_PROVIDER, vaultError } from "../../src/errors.js";
-import { MAX_FOREIGN_TEXT } from "../../src/escape.js";
+import { MAX_FOREIGN_TEXT, Redactor } from "../../src/foreign-text.js";
 import { asRecord } from "../../src/json.js";
-import { Redactor } from "../../src/redact.js";
 import { classify, isRefusal } from "../../src/rpc/errors.js";
 import type { Failure } from "../../src/rpc/errors.js";
 import { RpcClient } from "../../src/rpc/rpc-client.js";

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import type { HttpNetworkUserConfig } from "hardhat/types/config";
 
 import type { VaultErrorCode } from "../../src/errors.js";
-import { Redactor } from "../../src/redact.js";
+import { Redactor } from "../../src/foreign-text.js";
 import { classify } from "../../src/rpc/errors.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { connectTo } from "../helpers/hre.js";

@@ -4,7 +4,7 @@ import { Interface, dataSlice, getAddress, id } from "ethers";
 
 import { assertInvariant, fallbackTo, vaultError } from "../../errors.js";
 import type { VaultOrder } from "../../protocol/index.js";
-import { quoteForeignText } from "../../redact.js";
+import { quoteForeignText } from "../../foreign-text.js";
 import { isReorganised } from "../../rpc/blocks.js";
 import type { BlockId, BlockInfo } from "../../rpc/blocks.js";
 import { callContract, getChainId } from "../../rpc/chain.js";
