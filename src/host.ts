@@ -54,7 +54,7 @@ export interface VaultHost extends VaultClient {
   /** @internal */
   readonly context: HookContext;
   /** @internal Decimals of this instance's amounts, for display. */
-  readonly settings: DisplaySettings;
+  readonly display: DisplaySettings;
   /** @internal Limits of this instance's settlements. */
   readonly settlementSettings: SettlementSettings;
   /** @internal Address of the configured guard, whose code is not checked. */

@@ -26,7 +26,7 @@ export default readAction(tasks.orders, async (vault, args, { terminal }) => {
     onProgress: (far) => terminal.progress("Reading orders", far),
   });
   const listing = orderListing(envelope, newestOf(vault, orders, args.limit), {
-    ...vault.settings,
+    ...vault.display,
     chainTime,
     raw,
   });

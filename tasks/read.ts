@@ -78,7 +78,7 @@ export function createReadAction(
       set(places, path, document);
       return { variant: path[1], value: shown };
     });
-    const format = { ...vault.settings, chainTime: block.timestamp, raw };
+    const format = { ...vault.display, chainTime: block.timestamp, raw };
     return {
       json: { ...envelope, ...places },
       blocks: [
@@ -105,7 +105,7 @@ const flagOf = ({ name, option = name }: Field): string => toFlag(option);
  * @throws VaultError VAULT_TOKEN_DECIMALS_NOT_CONFIGURED
  */
 function inUnits(
-  { networkName: network, settings: { tokenDecimals } }: HardhatVault,
+  { networkName: network, display: { tokenDecimals } }: HardhatVault,
   field: Field,
   args: Readonly<Record<string, unknown>>,
 ): unknown {

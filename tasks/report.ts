@@ -33,7 +33,7 @@ export default readAction(tasks.report, async (vault, args, surroundings) => {
   await requireReplaceable(out);
   const state = await readState(vault, { blockTag, from });
   const { envelope, readings, pin } = state;
-  const context = { ...vault.settings, chainTime: state.time, raw };
+  const context = { ...vault.display, chainTime: state.time, raw };
   let failures = state.failures.length;
   const parts: Array<Block | Markup> = [
     chapter("Settlement"),

@@ -19,7 +19,7 @@ export default readAction(tasks.rounds, async (vault, args, { terminal }) => {
     onProgress: (far) => terminal.progress("Reading blocks", far),
   });
   const chainTime = envelope.block.timestamp;
-  const context = { ...vault.settings, chainTime, raw };
+  const context = { ...vault.display, chainTime, raw };
   const listing = roundListing(envelope, rounds, context);
   await writeListing(listing, args, terminal);
   return true;

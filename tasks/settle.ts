@@ -84,7 +84,7 @@ export async function settle(
   options: SettleAllOptions,
   { err, ask }: Pick<Terminal, "err" | "ask">,
 ): Promise<TaskReport> {
-  const { networkName: network, settings } = vault;
+  const { networkName: network, display } = vault;
   const isAgreed = rawArgs["yes"] === true;
   const { partial, resume, bump } = options;
   let tokens: SettlementPreflight["tokens"] = new Map();
@@ -97,7 +97,7 @@ export async function settle(
     const { preflight } = event;
     ({ tokens } = preflight);
     const { chainTime } = preflight;
-    const context = { ...settings, chainTime, raw: false };
+    const context = { ...display, chainTime, raw: false };
     void say(err, ...preflightBlocks(preflight, network, context));
     void err.write("\n");
   };
@@ -162,7 +162,7 @@ export async function settle(
     blocks: settlementBlocks(
       { ...settlement, reason },
       block === undefined ? undefined : { ...place, block },
-      { ...settings, raw: false, chainTime: block?.timestamp ?? 0 },
+      { ...display, raw: false, chainTime: block?.timestamp ?? 0 },
       isOpen ? continuing : undefined,
     ),
   };

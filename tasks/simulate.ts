@@ -18,7 +18,7 @@ export default readAction(
   tasks.simulate,
   async (vault, args, { hre, terminal }) => {
     const { from, atTime, ids, tokens, block, hardfork, fork } = args;
-    const { networkName: network, settings } = vault;
+    const { networkName: network, display } = vault;
     terminal.progress(`Simulating a settlement of ${network}`);
     const shown = await simulateToShow(
       vault,
@@ -37,7 +37,7 @@ export default readAction(
     const { number, timestamp } = base;
     const envelope = { network, chainId, block: { number, timestamp } };
     const { timestamp: chainTime } = simulation.block ?? base;
-    const context = { ...settings, chainTime, raw: false };
+    const context = { ...display, chainTime, raw: false };
     return {
       json: { ...envelope, simulation: withTokens(simulation, shown.tokens) },
       ok: ["settled", "nothing-to-do"].includes(simulation.status),

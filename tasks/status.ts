@@ -105,7 +105,7 @@ export default readAction(tasks.status, async (vault, args, { terminal }) => {
       ...states.flatMap((state) => [
         ...(all ? [chapter(headingOf(state))] : []),
         ...snapshotBlocks(state.readings, {
-          ...state.settings,
+          ...state.display,
           chainTime: state.time,
           raw,
         }),
@@ -193,7 +193,7 @@ export interface KeeperState extends Pick<NextRun, "code" | "reason"> {
 export interface VaultState {
   /** The instance; undefined for the network's own contracts. */
   readonly name: string | undefined;
-  readonly settings: DisplaySettings;
+  readonly display: DisplaySettings;
   readonly envelope: Envelope;
   readonly pin: PinnedBlock;
   readonly readings: Omit<VaultSnapshot, "chainId" | "block">;
@@ -255,7 +255,7 @@ export async function readState(
       : round.endTime - BigInt(now);
   return {
     name: vault.instanceName,
-    settings: vault.settings,
+    display: vault.display,
     envelope: { network: vault.networkName, chainId, block },
     pin,
     readings,
@@ -341,7 +341,7 @@ function samplesOf({
   isUp,
   keeper,
   envelope: { block },
-  settings,
+  display,
 }: VaultState): readonly Sample[] {
   const { canBeSettled, code, openSettlement: open } = keeper;
   const [isOpen, since] = isFailedReading(open)
@@ -355,7 +355,7 @@ function samplesOf({
       const isRead = !isFailedReading(get(readings, path));
       return ["reading_up", isRead, { reading: path.join(".") }];
     }),
-    ...valuesIn(readings).flatMap((one) => sampleOf(one, settings)),
+    ...valuesIn(readings).flatMap((one) => sampleOf(one, display)),
     ["round_expired", keeper.expired],
     ["round_remaining_seconds", keeper.secondsToEnd],
     ["can_be_settled", isFailedReading(canBeSettled) ? null : canBeSettled],
@@ -376,7 +376,7 @@ const suffixes: { readonly [Name in Unit]?: string } = {
 /** A value with its unit in the name: another scale has another name. */
 function sampleOf(
   { query, field, value }: PlacedValue,
-  settings: DisplaySettings,
+  display: DisplaySettings,
 ): readonly Sample[] {
   if (field === undefined) {
     return [];
@@ -386,7 +386,7 @@ function sampleOf(
   const { unit } = field;
   const name =
     key === field.name ? key : `${key}_${field.name.replace(/Time$/u, "")}`;
-  const decimals = decimalsOf(field, { ...settings, raw: false });
+  const decimals = decimalsOf(field, { ...display, raw: false });
   const isScaled =
     decimals !== undefined || unit === "none" || unit === "timestamp";
   const suffix = isScaled ? (suffixes[unit] ?? "") : "_raw";

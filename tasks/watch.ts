@@ -220,13 +220,13 @@ function firstSight(
   end: End,
   raw: boolean,
 ): readonly Block[] {
-  const { settings, time: chainTime, envelope, readings, failures } = state;
+  const { display, time: chainTime, envelope, readings, failures } = state;
   const round = [{ value: readings.round }];
   const until = typeof end === "bigint" ? describeTime(end) : end;
   const heading = until === undefined ? "Watching" : `Watching until ${until}`;
   return [
     title(heading, envelope),
-    readingsBlock("getLatestRoundInfo", round, { ...settings, chainTime, raw }),
+    readingsBlock("getLatestRoundInfo", round, { ...display, chainTime, raw }),
     settlementValues(state),
     failureNotes(failures),
     notes(toned("dim", "Press Ctrl-C to stop.")),
@@ -248,9 +248,9 @@ function changedLines(
 
 /** Without the notes, as a countdown, which is another one each time. */
 function linesOf(state: VaultState, raw: boolean): readonly string[] {
-  const { settings, time: chainTime, readings } = state;
+  const { display, time: chainTime, readings } = state;
   return [
-    ...snapshotBlocks(readings, { ...settings, chainTime, raw }),
+    ...snapshotBlocks(readings, { ...display, chainTime, raw }),
     settlementValues(state),
   ]
     .flatMap((block) => (block.kind === "values" ? block.rows : []))

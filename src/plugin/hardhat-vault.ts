@@ -273,7 +273,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
   }
 
   /** @internal No others: forks are configured with these. */
-  public get settings(): DisplaySettings {
+  public get display(): DisplaySettings {
     const { tokenDecimals, displayDecimals } = this.settlementSettings;
     return {
       tokenDecimals: tokenDecimals ?? this.scales.tokenDecimals,

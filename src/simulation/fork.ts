@@ -128,7 +128,7 @@ async function settingsFor(vault: VaultHost) {
   const guard = await vault.guardAddress();
   const contracts = await vault.locateAll();
   return {
-    ...vault.settings,
+    ...vault.display,
     tokens: vault.settlementSettings.tokens,
     // Without one of its own, an instance would inherit the network's.
     guard: guard?.address ?? (false as const),

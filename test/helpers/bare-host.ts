@@ -19,7 +19,7 @@ interface HostSettings {
  * its types: a new one takes microseconds, a connection of Hardhat milliseconds.
  */
 export class BareHost extends VaultClient implements VaultHost {
-  public readonly settings = {
+  public readonly display = {
     tokenDecimals: undefined,
     displayDecimals: undefined,
   };

@@ -174,7 +174,7 @@ describe("configuration", () => {
       ["tokens", 0, {}],
       ["unset", 77, inherited],
     ] as const) {
-      expect(of(name).settings).to.deep.equal({
+      expect(of(name).display).to.deep.equal({
         ...{ tokenDecimals, displayDecimals },
       });
     }

@@ -174,7 +174,7 @@ describe("vault.fork()", () => {
       [forked.instance("eth"), 6, NOBODY],
       [ofDai, 18, undefined],
     ] as const) {
-      expect(each.settings.tokenDecimals).to.equal(decimals);
+      expect(each.display.tokenDecimals).to.equal(decimals);
       expect((await each.guardAddress())?.address).to.equal(guard);
     }
   });

@@ -38,7 +38,7 @@ const keeper: KeeperState = {
 };
 const block = { number: 7, timestamp: 1_700_000_001 };
 const state = (more: Partial<VaultState> = {}): VaultState => ({
-  ...{ name: undefined, settings: { tokenDecimals: 2 } },
+  ...{ name: undefined, display: { tokenDecimals: 2 } },
   envelope: { network: "live", chainId: 56, block },
   pin: { number: 7, hash: undefined },
   ...{ readings, time: 5, keeper, failures: [], isUp: true },
@@ -109,7 +109,7 @@ describe("metrics of vault status", () => {
 
   it("renderMetrics scales by displayDecimals, and drops tokens from the name without tokenDecimals", () => {
     const displayDecimals = { volume: 0, "pools.deposit": 2 };
-    expect(changeOf({ settings: { displayDecimals } })[1]).to.deep.equal([
+    expect(changeOf({ display: { displayDecimals } })[1]).to.deep.equal([
       ...["round_max_volume_raw{} 1300", "round_filled_volume_raw{} 1401"],
       "round_min_deposit_raw{} 15",
       'pools_deposit{pool="public"} 3.1',
@@ -147,7 +147,7 @@ describe("metrics of vault status", () => {
   it("renderMetrics names a metric once, with the samples of every instance below it", () => {
     const text = renderMetrics([
       ...[state(), state({ name: "usdc", isUp: false })],
-      state({ name: "eth", settings: {} }),
+      state({ name: "eth", display: {} }),
     ]);
     const lines = text.split("\n");
     expect(lines.slice(0, 4)).to.deep.equal([
