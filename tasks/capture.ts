@@ -4,7 +4,7 @@ import { asRecord } from "../src/json.js";
 import { capture } from "../src/mocks/capture.js";
 import { escapeUntrusted, toSafeJson } from "../src/foreign-text.js";
 import { tasks } from "./definitions.js";
-import { notes, title, toned } from "./output/blocks.js";
+import { notes, title, toned } from "./output/screen.js";
 import { requireReplaceable, writeToFile } from "./output/listing.js";
 import { describeCount } from "./output/values.js";
 import { hideInOrder, readAction } from "./open-vault.js";
@@ -39,7 +39,7 @@ export default readAction(
         ...envelope,
         fixture: { ...counted, ...(hasNone && { note: NO_ORDERS }) },
       },
-      blocks: [
+      screen: [
         title("Vault captured", envelope),
         notes(
           `Every reading and ${describeCount(orders.length, "order id")} written to ${escapeUntrusted(out)}.`,

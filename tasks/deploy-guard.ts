@@ -8,8 +8,7 @@ import { deployGuard } from "../src/settlement/deploy-guard.js";
 import { tasks } from "./definitions.js";
 import type { TaskValues } from "./definitions.js";
 import { readEnvelope, writeAction } from "./open-vault.js";
-import { code, labelledValues, notes, title } from "./output/blocks.js";
-import { say } from "./output/render-text.js";
+import { code, labelledValues, notes, say, title } from "./output/screen.js";
 import type { TaskReport } from "./run-task.js";
 import type { Terminal } from "./terminal.js";
 
@@ -47,7 +46,7 @@ export async function deploy(
   const place = instance === undefined ? "" : `.instances.${instance}`;
   return {
     json: { ...envelope, guard },
-    blocks: [
+    screen: [
       title("Guard", envelope),
       labelledValues([
         ["Address", guard.address],

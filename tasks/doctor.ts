@@ -4,8 +4,8 @@ import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { settingsOf } from "../src/plugin/addresses.js";
 import { tasks } from "./definitions.js";
 import { selectedNetwork, withVault } from "./open-vault.js";
-import { labelledValues, notes, title, toned } from "./output/blocks.js";
-import type { Envelope, LabelledValue } from "./output/blocks.js";
+import { labelledValues, notes, title, toned } from "./output/screen.js";
+import type { Envelope, LabelledValue } from "./output/screen.js";
 import { describeCount } from "./output/values.js";
 import { taskAction } from "./run-task.js";
 
@@ -48,7 +48,7 @@ export default taskAction(tasks.doctor, async (args, surroundings) => {
   return {
     json: { ...envelope, checks },
     ok: count("fail") === 0 && !(args.strict && count("warn") > 0),
-    blocks: [
+    screen: [
       title("Examination", envelope),
       labelledValues(
         checks.map(({ name, status, detail, fix }, index): LabelledValue => {

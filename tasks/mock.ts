@@ -19,8 +19,7 @@ import { asRecord } from "../src/json.js";
 import { tasks } from "./definitions.js";
 import type { CommonValues, TaskValues } from "./definitions.js";
 import { readEnvelope, writeAction } from "./open-vault.js";
-import { labelledValues, notes, title } from "./output/blocks.js";
-import { say } from "./output/render-text.js";
+import { labelledValues, notes, say, title } from "./output/screen.js";
 import type { Task } from "./parse-options.js";
 
 /** The value of the key `mock`, and the same as a line of text. */
@@ -46,7 +45,7 @@ function scriptingAction<Values extends CommonValues>(
     const envelope = await readEnvelope(vault);
     return {
       json: { ...envelope, mock: json },
-      blocks: [title("Mocks scripted", envelope), notes(text)],
+      screen: [title("Mocks scripted", envelope), notes(text)],
     };
   });
 }
@@ -74,7 +73,7 @@ export const deployMocks = writeAction(
     const option = instance === undefined ? "" : ` with --instance ${instance}`;
     return {
       json: { ...envelope, contracts: addresses, scenario },
-      blocks: [
+      screen: [
         title(`Mocks deployed (${scenario})`, envelope),
         labelledValues(
           contractRoleNames.map((role) => [

@@ -19,7 +19,7 @@ import { classify } from "../src/rpc/errors.js";
 import { orAbort } from "../src/rpc/signals.js";
 import type { PinnedBlock } from "../src/rpc/blocks.js";
 import type { CommonValues } from "./definitions.js";
-import type { Envelope } from "./output/blocks.js";
+import type { Envelope } from "./output/screen.js";
 import type { Task } from "./parse-options.js";
 import { taskAction, toVaultError } from "./run-task.js";
 import type { TaskResult, TaskSurroundings } from "./run-task.js";

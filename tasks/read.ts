@@ -14,8 +14,8 @@ import { operationEntry, set, queriesOf } from "../src/protocol/index.js";
 import type { Field, Query, ReadOperationName } from "../src/protocol/index.js";
 import { readTask } from "./definitions.js";
 import { hideInOrder, readAction } from "./open-vault.js";
-import { labelledValues, title } from "./output/blocks.js";
-import { formatValue, readingsBlock } from "./output/values.js";
+import { labelledValues, title } from "./output/screen.js";
+import { formatValue, readingsPart } from "./output/values.js";
 import { parseDecimal, parseFutureTime, toFlag } from "./parse-options.js";
 
 export function createReadAction(
@@ -81,7 +81,7 @@ export function createReadAction(
     const format = { ...vault.display, chainTime: block.timestamp, raw };
     return {
       json: { ...envelope, ...places },
-      blocks: [
+      screen: [
         title(isId ? `${name} ${first}` : name, envelope),
         // Shows how several arguments were read, such as the time of `+7d`.
         labelledValues(
@@ -91,7 +91,7 @@ export function createReadAction(
               !raw && [field.label, formatValue(field, given[index], format)],
           ),
         ),
-        readingsBlock(operation, readings, format),
+        readingsPart(operation, readings, format),
       ],
     };
   });

@@ -12,13 +12,13 @@ import { requireSameBranch } from "../src/rpc/blocks.js";
 import { findSender } from "../src/sending/signer.js";
 import { tasks } from "./definitions.js";
 import { hideInOrder, readAction, selectedNetwork } from "./open-vault.js";
-import { chapter, notes, section, title, toned } from "./output/blocks.js";
-import type { Block } from "./output/blocks.js";
+import { chapter, notes, section, title, toned } from "./output/screen.js";
+import type { Part } from "./output/screen.js";
 import { requireReplaceable, writeToFile } from "./output/listing.js";
 import { chart, renderPage } from "./output/render-html.js";
 import type { Markup } from "./output/render-html.js";
-import { simulationBlocks } from "./output/settlement.js";
-import { decimalsOf, describeCount, snapshotBlocks } from "./output/values.js";
+import { simulationParts } from "./output/settlement.js";
+import { decimalsOf, describeCount, snapshotParts } from "./output/values.js";
 import type { FormatContext } from "./output/values.js";
 import { isOrder, orderListing } from "./orders.js";
 import { roundListing } from "./rounds.js";
@@ -35,11 +35,11 @@ export default readAction(tasks.report, async (vault, args, surroundings) => {
   const { envelope, readings, pin } = state;
   const context = { ...vault.display, chainTime: state.time, raw };
   let failures = state.failures.length;
-  const parts: Array<Block | Markup> = [
+  const parts: Array<Part | Markup> = [
     chapter("Settlement"),
     settlementValues(state),
     chapter("Readings"),
-    ...snapshotBlocks(readings, context),
+    ...snapshotParts(readings, context),
   ];
   if (args.rounds) {
     terminal.progress("Reading rounds");
@@ -66,7 +66,7 @@ export default readAction(tasks.report, async (vault, args, surroundings) => {
     });
     parts.push(
       chapter("If the vault were settled now"),
-      ...simulationBlocks(shown, context),
+      ...simulationParts(shown, context),
     );
   }
   if (ids !== undefined) {
@@ -97,7 +97,7 @@ export default readAction(tasks.report, async (vault, args, surroundings) => {
   return {
     json: { ...envelope, file: out },
     ok: failures === 0,
-    blocks: [
+    screen: [
       title("Vault report", envelope),
       notes(
         `Written to ${escapeUntrusted(out)}.`,

@@ -12,7 +12,7 @@ import { toSafeJson } from "../src/foreign-text.js";
 import { tasks } from "./definitions.js";
 import type { TaskValues } from "./definitions.js";
 import { selectedNetwork } from "./open-vault.js";
-import { code } from "./output/blocks.js";
+import { code } from "./output/screen.js";
 import { parseInteger } from "./parse-options.js";
 import { toCallArguments } from "./read.js";
 import { taskAction } from "./run-task.js";
@@ -50,8 +50,8 @@ export default taskAction(tasks.request, async (args, { hre }) => {
   }
   const curl = `curl -sS -X POST -H 'Content-Type: application/json' --data '${toSafeJson(request)}' "$RPC_URL"`;
   return args.curl
-    ? { json: { curl }, blocks: [code(curl)] }
-    : { json: request, blocks: [code(JSON.stringify(request, undefined, 2))] };
+    ? { json: { curl }, screen: [code(curl)] }
+    : { json: request, screen: [code(JSON.stringify(request, undefined, 2))] };
 });
 
 /** Numbers are unscaled. What is missing, or too much, encodeCall() refuses. */

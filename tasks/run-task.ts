@@ -14,8 +14,8 @@ import { ownerOf, messageOf, toHardhatError } from "../src/rpc/errors.js";
 import { toSafeJson } from "../src/foreign-text.js";
 import type { Redactor } from "../src/foreign-text.js";
 import { toJsonValue } from "../src/json.js";
-import type { Block } from "./output/blocks.js";
-import { renderText, wrapText } from "./output/render-text.js";
+import type { Part } from "./output/screen.js";
+import { renderText, wrapText } from "./output/screen.js";
 import { parseOptions, toFlag } from "./parse-options.js";
 import type { RawArgs, Task } from "./parse-options.js";
 import { withTerminal } from "./terminal.js";
@@ -26,7 +26,7 @@ export interface TaskReport {
   /** The document of `--json`; bigints become decimal strings. */
   readonly json: unknown;
   /** The same for a person. */
-  readonly blocks: readonly Block[];
+  readonly screen: readonly Part[];
   /** False for exit code 1. Default: true. */
   readonly ok?: boolean;
 }
@@ -63,7 +63,7 @@ export function taskAction<Values>(
         const text =
           args["json"] === true
             ? toSafeJson(toDocument(report.json))
-            : renderText(report.blocks, out.style);
+            : renderText(report.screen, out.style);
         await out.write(`${text}\n`);
         return report.ok !== false;
       } catch (thrown) {

@@ -23,13 +23,12 @@ import type {
 import { tasks } from "./definitions.js";
 import type { TaskValues } from "./definitions.js";
 import { withVault } from "./open-vault.js";
-import { code, notes, toned } from "./output/blocks.js";
-import { say } from "./output/render-text.js";
+import { code, notes, say, toned } from "./output/screen.js";
 import {
   describeEvent,
   doubtsAbout,
-  preflightBlocks,
-  settlementBlocks,
+  preflightParts,
+  settlementParts,
   withTokens,
 } from "./output/settlement.js";
 import type { RawArgs } from "./parse-options.js";
@@ -98,7 +97,7 @@ export async function settle(
     ({ tokens } = preflight);
     const { chainTime } = preflight;
     const context = { ...display, chainTime, raw: false };
-    void say(err, ...preflightBlocks(preflight, network, context));
+    void say(err, ...preflightParts(preflight, network, context));
     void err.write("\n");
   };
   const confirm = async (
@@ -159,7 +158,7 @@ export async function settle(
     },
     // A settlement that left tokens in the guard has a code.
     ok: isFine && settlement.code === null,
-    blocks: settlementBlocks(
+    screen: settlementParts(
       { ...settlement, reason },
       block === undefined ? undefined : { ...place, block },
       { ...display, raw: false, chainTime: block?.timestamp ?? 0 },
@@ -208,6 +207,6 @@ async function printCalldata(
   return {
     json: document,
     // A wallet reads it, so it is JSON without --json, too.
-    blocks: [code(toSafeJson(toJsonValue(document), 2))],
+    screen: [code(toSafeJson(toJsonValue(document), 2))],
   };
 }

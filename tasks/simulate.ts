@@ -10,8 +10,8 @@ import type {
 import { describeTokens } from "../src/simulation/tokens.js";
 import { tasks } from "./definitions.js";
 import { readAction, selectedNetwork } from "./open-vault.js";
-import { notes, title, toned } from "./output/blocks.js";
-import { simulationBlocks, withTokens } from "./output/settlement.js";
+import { notes, title, toned } from "./output/screen.js";
+import { simulationParts, withTokens } from "./output/settlement.js";
 import type { Effect } from "./output/settlement.js";
 
 export default readAction(
@@ -41,9 +41,9 @@ export default readAction(
     return {
       json: { ...envelope, simulation: withTokens(simulation, shown.tokens) },
       ok: ["settled", "nothing-to-do"].includes(simulation.status),
-      blocks: [
+      screen: [
         title("Simulated settlement", envelope),
-        ...simulationBlocks(shown, context),
+        ...simulationParts(shown, context),
         notes(toned("dim", `Nothing was sent to ${escapeUntrusted(network)}.`)),
       ],
     };

@@ -42,15 +42,15 @@ import {
   section,
   title,
   toned,
-} from "./output/blocks.js";
-import type { Block, Cell, Envelope } from "./output/blocks.js";
+} from "./output/screen.js";
+import type { Part, Cell, Envelope } from "./output/screen.js";
 import {
   decimalsOf,
   describeAnswer,
   failedCell,
   failureNotes,
   failuresOf,
-  snapshotBlocks,
+  snapshotParts,
   valuesIn,
 } from "./output/values.js";
 import type { PlacedValue } from "./output/values.js";
@@ -100,11 +100,11 @@ export default readAction(tasks.status, async (vault, args, { terminal }) => {
       }),
     },
     ok: failures.length === 0,
-    blocks: [
+    screen: [
       title("Vault status", envelope),
       ...states.flatMap((state) => [
         ...(all ? [chapter(headingOf(state))] : []),
-        ...snapshotBlocks(state.readings, {
+        ...snapshotParts(state.readings, {
           ...state.display,
           chainTime: state.time,
           raw,
@@ -148,7 +148,7 @@ function headingOf({ name }: VaultState): string {
 }
 
 /** Whether the vault can be settled, and what is under way. */
-export function settlementValues(state: VaultState): Block {
+export function settlementValues(state: VaultState): Part {
   const { canBeSettledBy, expired, openSettlement: open } = state.keeper;
   return labelledValues([
     ["Can be settled", describeAttempt(state)],

@@ -11,8 +11,8 @@ import { asRecord } from "../src/json.js";
 import { groupDigits } from "../src/protocol/index.js";
 import { messageOf } from "../src/rpc/errors.js";
 import { quoteForeignText } from "../src/foreign-text.js";
-import { createStyle } from "./output/render-text.js";
-import type { Output } from "./output/render-text.js";
+import { createStyle } from "./output/screen.js";
+import type { Output } from "./output/screen.js";
 
 /** The only place where a task writes and asks. */
 export interface Terminal {

@@ -8,15 +8,20 @@ import { escapeUntrusted, toSafeJson } from "../src/foreign-text.js";
 import { tasks } from "./definitions.js";
 import type { TaskValues } from "./definitions.js";
 import { withVault } from "./open-vault.js";
-import { labelledValues, notes, title, toned } from "./output/blocks.js";
-import type { Block } from "./output/blocks.js";
+import {
+  labelledValues,
+  notes,
+  renderText,
+  title,
+  toned,
+} from "./output/screen.js";
+import type { Part } from "./output/screen.js";
 import {
   failureNotes,
-  readingsBlock,
-  snapshotBlocks,
+  readingsPart,
+  snapshotParts,
   valuesIn,
 } from "./output/values.js";
-import { renderText } from "./output/render-text.js";
 import { parseFutureTime } from "./parse-options.js";
 import { taskAction, toDocument } from "./run-task.js";
 import type { TaskReport } from "./run-task.js";
@@ -38,10 +43,10 @@ export default taskAction(
         const { out, progress } = surroundings.terminal;
         const isText = out.isTTY && !args.json;
         let isMet = args.until === undefined;
-        for await (const { isLast, json, blocks } of watch(vault, args)) {
+        for await (const { isLast, json, screen } of watch(vault, args)) {
           isMet ||= isLast;
           const shown = isText
-            ? renderText(blocks, out.style)
+            ? renderText(screen, out.style)
             : toSafeJson(toDocument(json));
           if (!(await out.write(`${shown}\n`))) {
             return isMet;
@@ -57,7 +62,7 @@ export default taskAction(
 type End = "settled" | "expired" | bigint | undefined;
 
 /** What is printed of a check, as JSON or as lines of text on a terminal. */
-export interface WatchEvent extends Pick<TaskReport, "json" | "blocks"> {
+export interface WatchEvent extends Pick<TaskReport, "json" | "screen"> {
   /** True if the condition of `--until` holds. */
   readonly isLast: boolean;
 }
@@ -102,7 +107,7 @@ export async function* watch(
     isOver(end, first, seen, (clock.now() - startedAt) / 1_000);
   yield {
     json: documentOf(first, []),
-    blocks: firstSight(first, end, raw),
+    screen: firstSight(first, end, raw),
     isLast: isLast(),
   };
   let outage: string | undefined;
@@ -121,8 +126,8 @@ export async function* watch(
       if (code !== "VAULT_REORGED" && code !== outage) {
         outage = code;
         const text = `No answer, trying again: ${shortMessage}`;
-        const blocks = [notes(toned("warn", text))];
-        yield { json: { error }, blocks, isLast: false };
+        const screen = [notes(toned("warn", text))];
+        yield { json: { error }, screen, isLast: false };
       }
       continue;
     }
@@ -140,10 +145,10 @@ export async function* watch(
       old.get(place) === value ? [] : place,
     );
     const isBack = outage !== undefined;
-    const blocks = [changedLines(seen, latest, raw)];
+    const screen = [changedLines(seen, latest, raw)];
     [seen, outage] = [latest, undefined];
     if (isBack || changed.length > 0) {
-      yield { json: documentOf(seen, changed), blocks, isLast: isLast() };
+      yield { json: documentOf(seen, changed), screen, isLast: isLast() };
     }
   }
 }
@@ -219,14 +224,14 @@ function firstSight(
   state: VaultState,
   end: End,
   raw: boolean,
-): readonly Block[] {
+): readonly Part[] {
   const { display, time: chainTime, envelope, readings, failures } = state;
   const round = [{ value: readings.round }];
   const until = typeof end === "bigint" ? describeTime(end) : end;
   const heading = until === undefined ? "Watching" : `Watching until ${until}`;
   return [
     title(heading, envelope),
-    readingsBlock("getLatestRoundInfo", round, { ...display, chainTime, raw }),
+    readingsPart("getLatestRoundInfo", round, { ...display, chainTime, raw }),
     settlementValues(state),
     failureNotes(failures),
     notes(toned("dim", "Press Ctrl-C to stop.")),
@@ -238,7 +243,7 @@ function changedLines(
   before: VaultState,
   after: VaultState,
   raw: boolean,
-): Block {
+): Part {
   const old = new Set(linesOf(before, raw));
   const changed = linesOf(after, raw).filter((line) => !old.has(line));
   const label = toned("dim", `block ${after.envelope.block.number}`);
@@ -250,7 +255,7 @@ function changedLines(
 function linesOf(state: VaultState, raw: boolean): readonly string[] {
   const { display, time: chainTime, readings } = state;
   return [
-    ...snapshotBlocks(readings, { ...display, chainTime, raw }),
+    ...snapshotParts(readings, { ...display, chainTime, raw }),
     settlementValues(state),
   ]
     .flatMap((block) => (block.kind === "values" ? block.rows : []))

@@ -16,10 +16,16 @@ import { operationEntry } from "../../src/protocol/index.js";
 import type { TaskValues } from "../definitions.js";
 import { toDocument } from "../run-task.js";
 import type { Terminal } from "../terminal.js";
-import { isEmpty, notes, title, toned } from "./blocks.js";
-import type { Envelope, Table } from "./blocks.js";
-import { createStyle, renderText, say } from "./render-text.js";
-import type { Style } from "./render-text.js";
+import {
+  createStyle,
+  isEmpty,
+  notes,
+  renderText,
+  say,
+  title,
+  toned,
+} from "./screen.js";
+import type { Envelope, Style, Table } from "./screen.js";
 import { decimalsOf, describeCount } from "./values.js";
 import type { FormatContext } from "./values.js";
 

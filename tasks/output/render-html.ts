@@ -1,9 +1,8 @@
 import { createHash } from "node:crypto";
 
 import { escapeUntrusted } from "../../src/foreign-text.js";
-import { footnotesOf } from "./blocks.js";
-import type { Block, Cell, Envelope, Table } from "./blocks.js";
-import { describeEnvelope } from "./render-text.js";
+import { describeEnvelope, footnotesOf } from "./screen.js";
+import type { Part, Cell, Envelope, Table } from "./screen.js";
 
 /** HTML, which is not escaped. */
 export class Markup {
@@ -79,13 +78,13 @@ small { display: block; }
  */
 const policy = `default-src 'none'; style-src 'sha256-${createHash("sha256").update(pageStyle).digest("base64")}'; base-uri 'none'; form-action 'none'`;
 
-/** Renders a self-contained HTML document of charts and blocks. */
+/** Renders a self-contained HTML document of charts and parts. */
 export function renderPage(
   title: string,
   envelope: Envelope,
-  parts: ReadonlyArray<Block | Markup>,
+  parts: ReadonlyArray<Part | Markup>,
 ): string {
-  const blocks = parts.flatMap((part) => (part instanceof Markup ? [] : part));
+  const shown = parts.flatMap((part) => (part instanceof Markup ? [] : part));
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -104,26 +103,26 @@ export function renderPage(
         <main>
           <h1>${title}</h1>
           <p class="dim">${describeEnvelope(envelope)}</p>
-          ${[...parts, footnotesOf(blocks)].map((part) => (part instanceof Markup ? part : renderBlock(part)))}
+          ${[...parts, footnotesOf(shown)].map((part) => (part instanceof Markup ? part : renderPart(part)))}
         </main>
       </body>
     </html> `.text;
 }
 
-function renderBlock(block: Block): Markup {
-  switch (block.kind) {
+function renderPart(part: Part): Markup {
+  switch (part.kind) {
     case "heading":
-      return block.level === 2
-        ? html`<h2>${block.text}</h2> `
-        : html`<h3>${block.text}</h3> `;
+      return part.level === 2
+        ? html`<h2>${part.text}</h2> `
+        : html`<h3>${part.text}</h3> `;
     case "values":
-      return renderTable([], block.rows);
+      return renderTable([], part.rows);
     case "table":
-      return renderTable(block.columns, block.rows);
+      return renderTable(part.columns, part.rows);
     case "notes":
-      return html`${block.rows.map(([note]) => html`<p>${renderCell(note)}</p> `)}`;
+      return html`${part.rows.map(([note]) => html`<p>${renderCell(note)}</p> `)}`;
     case "code":
-      return html`<pre>${block.text}</pre> `;
+      return html`<pre>${part.text}</pre> `;
   }
 }
 

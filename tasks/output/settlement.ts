@@ -37,14 +37,14 @@ import {
   table,
   title,
   toned,
-} from "./blocks.js";
-import type { Block, Content, Envelope, LabelledValue } from "./blocks.js";
+} from "./screen.js";
+import type { Part, Content, Envelope, LabelledValue } from "./screen.js";
 import {
   formatCountdown,
   formatValue,
   labelOf,
   nativeAmount,
-  readingsBlock,
+  readingsPart,
 } from "./values.js";
 import type { FormatContext } from "./values.js";
 
@@ -57,10 +57,10 @@ export interface Effect {
 }
 
 /** How a simulation ended, and its effect. */
-export function simulationBlocks(
+export function simulationParts(
   effect: Effect,
   context: FormatContext,
-): readonly Block[] {
+): readonly Part[] {
   const { simulation, sender, tokens } = effect;
   const { engine, block, changes, transfers, balances } = simulation;
   const show = (amount: bigint, token: string): string => {
@@ -127,7 +127,7 @@ function changesTable(
   changes: readonly ReadingChange[],
   context: FormatContext,
   values: readonly [string, string] = ["Before", "After"],
-): Block {
+): Part {
   const rows = changes.map(({ reading, field, before, after }) => {
     const [group, name] = reading.split(".");
     const variant = group === "orders" ? `order ${name}` : (name ?? group);
@@ -192,20 +192,20 @@ export function doubtsAbout({
   ]);
 }
 
-export function preflightBlocks(
+export function preflightParts(
   preflight: SettlementPreflight,
   network: string,
   context: FormatContext,
-): readonly Block[] {
+): readonly Part[] {
   const { chainId, round, contract, from, signing, balance } = preflight;
   const { cost, maxCost, outcome, preview, guard, tokens } = preflight;
   const contracts = [{ ...contract, role: "vault" } as const];
   return [
     title("About to settle this round"),
-    readingsBlock("getLatestRoundInfo", [{ value: round }], context),
+    readingsPart("getLatestRoundInfo", [{ value: round }], context),
     ...(preview === null
       ? [notes(`A plain call ${outcome}. It shows no effect.`)]
-      : simulationBlocks(
+      : simulationParts(
           { simulation: preview, sender: from, contracts, tokens },
           context,
         )),
@@ -244,12 +244,12 @@ export function describeEvent(
 }
 
 /** @param resume The command that continues a settlement that is under way. */
-export function settlementBlocks(
+export function settlementParts(
   settlement: Settlement,
   envelope: Envelope | undefined,
   context: FormatContext,
   resume?: string,
-): readonly Block[] {
+): readonly Part[] {
   const { status, code, hash, blockNumber, cost } = settlement;
   const { before, after, differences } = settlement;
   const changes = changesBetween(

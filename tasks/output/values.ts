@@ -32,8 +32,8 @@ import type {
   ScaledField,
   Unit,
 } from "../../src/protocol/index.js";
-import { labelledValues, notes, section, toned } from "./blocks.js";
-import type { Block, Cell, LabelledValue } from "./blocks.js";
+import { labelledValues, notes, section, toned } from "./screen.js";
+import type { Part, Cell, LabelledValue } from "./screen.js";
 
 export interface FormatContext extends DisplaySettings {
   /** The chain's clock, Unix seconds. */
@@ -184,7 +184,7 @@ export function failedCell({ error }: FailedReading): Cell {
 }
 
 /** The number of failures, and each fix once. */
-export function failureNotes(failures: readonly VaultError[]): Block {
+export function failureNotes(failures: readonly VaultError[]): Part {
   const fixes = failures.map((error) => textsForCommandLine(error).fix);
   return notes(
     failures.length > 0 &&
@@ -193,10 +193,10 @@ export function failureNotes(failures: readonly VaultError[]): Block {
   );
 }
 
-export function snapshotBlocks(
+export function snapshotParts(
   snapshot: object,
   context: FormatContext,
-): readonly Block[] {
+): readonly Part[] {
   return readOperationNames.filter(isStandalone).flatMap((operation) => {
     const readings = queriesOf(operation).map(({ path }) => ({
       variant: path[1],
@@ -204,12 +204,12 @@ export function snapshotBlocks(
     }));
     return section(
       operationEntry(operation).title,
-      readingsBlock(operation, readings, context),
+      readingsPart(operation, readings, context),
     );
   });
 }
 
-export function readingsBlock(
+export function readingsPart(
   operation: ReadOperationName,
   readings: ReadonlyArray<{
     /** Distinguishes readings of one operation, for example `public`. */
@@ -217,7 +217,7 @@ export function readingsBlock(
     readonly value: unknown;
   }>,
   context: FormatContext,
-): Block {
+): Part {
   const { title, outputs } = operationEntry(operation);
   const rows = readings.flatMap(({ variant, value }): LabelledValue[] => {
     if (isFailedReading(value)) {

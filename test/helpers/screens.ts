@@ -1,8 +1,7 @@
 import type { BlockInfo } from "../../src/rpc/blocks.js";
 import type { Simulation } from "../../src/types.js";
-import type { Block } from "../../tasks/output/blocks.js";
-import { createStyle, renderText } from "../../tasks/output/render-text.js";
-import type { Output, Style } from "../../tasks/output/render-text.js";
+import type { Output, Part, Style } from "../../tasks/output/screen.js";
+import { createStyle, renderText } from "../../tasks/output/screen.js";
 import { OPEN_ROUND } from "./scripted-contracts.js";
 import { squeezed } from "./use-tasks.js";
 
@@ -27,15 +26,15 @@ export const simulated: Simulation = {
   ...{ transfers: [], notes: [] },
 };
 
-/** The lines of blocks, with their tones as `<bad>text</>`. */
-export function linesOf(blocks: readonly Block[]): string[] {
+/** The lines of parts, with their tones as `<bad>text</>`. */
+export function linesOf(parts: readonly Part[]): string[] {
   const style: Style = {
     ...{ width: Infinity, instance: "" },
     // Headings of tables and notes beside values are dim.
     paint: (tone, text) =>
       tone === "dim" || tone === "title" ? text : `<${tone}>${text}</>`,
   };
-  return squeezed(renderText(blocks, style)).split("\n");
+  return squeezed(renderText(parts, style)).split("\n");
 }
 
 /** An output that keeps what is written, as that of a file or a pipe. */

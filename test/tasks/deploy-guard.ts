@@ -105,7 +105,7 @@ describe("vault deploy-guard", () => {
       const given = { ...args, instance: "us\u001bdc" };
       const work = deploy(vault, given, { ask, err });
       const lines = answer
-        ? linesOf((await work).blocks)
+        ? linesOf((await work).screen)
         : [(await expectVaultError(work, "VAULT_NOT_CONFIRMED")).code];
       const found = await settlerAt(guardAddressOf(settler));
       return { found, asked, lines };

@@ -6,7 +6,7 @@ import { HardhatPluginError } from "hardhat/plugins";
 import packageDescription from "../../package.json" with { type: "json" };
 import { invalidArgument, vaultError } from "../../src/errors.js";
 import type { VaultErrorCode } from "../../src/errors.js";
-import { notes } from "../../tasks/output/blocks.js";
+import { notes } from "../../tasks/output/screen.js";
 import { parseGasPrice } from "../../tasks/parse-options.js";
 import {
   inFlags,
@@ -22,7 +22,7 @@ import { replace } from "../helpers/run-vault-task.js";
 
 const report: TaskReport = {
   json: { amount: 2n ** 70n, text: "a\u001b[31mb", list: [1n, null, true] },
-  blocks: [notes({ text: "fine", tone: "good" })],
+  screen: [notes({ text: "fine", tone: "good" })],
 };
 const reporting = async () => await Promise.resolve(report);
 const failWith = (thrown: unknown) => async (): Promise<never> => {

@@ -12,8 +12,8 @@ import { parseOptions } from "../../tasks/parse-options.js";
 import type { RawArgs } from "../../tasks/parse-options.js";
 import {
   describeEvent,
-  preflightBlocks,
-  settlementBlocks,
+  preflightParts,
+  settlementParts,
 } from "../../tasks/output/settlement.js";
 import { settle, toOptions } from "../../tasks/settle.js";
 import { fieldsOf } from "../helpers/fields.js";
@@ -389,7 +389,7 @@ describe("the screen before a settlement", () => {
   };
   const asked = (preflight: Partial<SettlementPreflight> = {}): string[] => {
     const preview = { ...before, ...preflight };
-    return linesOf(preflightBlocks(preview, "li\u001bve", context)).slice(12);
+    return linesOf(preflightParts(preview, "li\u001bve", context)).slice(12);
   };
 
   it("settle shows who would settle what at which cost if the node cannot simulate, and that the round has not ended", () => {
@@ -484,7 +484,7 @@ describe("the screen after a settlement", () => {
     more: Partial<Settlement>,
     at: typeof envelope | undefined = envelope,
   ): string[] =>
-    linesOf(settlementBlocks({ ...settlement, ...more }, at, context));
+    linesOf(settlementParts({ ...settlement, ...more }, at, context));
 
   for (const [status, shown] of [
     ["settled", "<good>Settled</>"],
@@ -519,7 +519,7 @@ describe("the screen after a settlement", () => {
     const resume = "npx hardhat vault settle --resume";
     const unconfirmed = { ...settlement, status: "unconfirmed" } as const;
     expect(
-      linesOf(settlementBlocks(unconfirmed, envelope, context, resume)),
+      linesOf(settlementParts(unconfirmed, envelope, context, resume)),
     ).to.include(
       "To continue: `npx hardhat vault settle --resume`. If it stays, raise its fee with --bump, or give it up with --cancel.",
     );

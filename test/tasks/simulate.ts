@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { toBeHex } from "ethers";
 
 import type { ReadingChange, Simulation, Transfer } from "../../src/types.js";
-import { simulationBlocks, withTokens } from "../../tasks/output/settlement.js";
+import { simulationParts, withTokens } from "../../tasks/output/settlement.js";
 import type { Effect } from "../../tasks/output/settlement.js";
 import { simulateToShow } from "../../tasks/simulate.js";
 import { fieldsOf } from "../helpers/fields.js";
@@ -39,7 +39,7 @@ describe("vault simulate", () => {
       projectRoot: import.meta.dirname,
     });
     const shown = await simulateToShow(host, {});
-    const lines = linesOf(simulationBlocks(shown, context));
+    const lines = linesOf(simulationParts(shown, context));
     expect(lines).to.include(
       `0.5 ${OF_NODE} · vault contract · vault contract`,
     );
@@ -140,7 +140,7 @@ describe("the screen of a simulation", () => {
     tokens: Effect["tokens"] = new Map(),
   ): string[] =>
     linesOf(
-      simulationBlocks(
+      simulationParts(
         {
           simulation: { ...simulated, ...simulation },
           sender: SENDER,

@@ -176,8 +176,8 @@ const shownBy = ({ json, isLast }: WatchEvent): string => {
     ? listOf(changed).join(" ") + (isLast ? " LAST" : "")
     : String(fieldsOf(error)["code"]);
 };
-const textOf = ({ blocks }: Pick<WatchEvent, "blocks">): string =>
-  linesOf(blocks).join("\n");
+const textOf = ({ screen }: Pick<WatchEvent, "screen">): string =>
+  linesOf(screen).join("\n");
 
 const settled =
   "round.settledPrice round.settledAmount round.settled canBeSettled";

@@ -8,7 +8,7 @@ import { vaultError } from "../../../src/errors.js";
 import type { ListedOrder } from "../../../src/client/index.js";
 import { someOrder } from "../../../src/mocks/scenarios.js";
 import { writeToFile } from "../../../tasks/output/listing.js";
-import { createStyle } from "../../../tasks/output/render-text.js";
+import { createStyle } from "../../../tasks/output/screen.js";
 import { expectVaultError } from "../../helpers/assertions.js";
 import { runCommand } from "../../helpers/consumers/run-command.js";
 import { writeOrders } from "../../helpers/listings.js";

@@ -7,7 +7,7 @@ import {
   labelledValues,
   notes,
   table,
-} from "../../../tasks/output/blocks.js";
+} from "../../../tasks/output/screen.js";
 import { html, renderPage } from "../../../tasks/output/render-html.js";
 import { listingEnvelope } from "../../helpers/listings.js";
 

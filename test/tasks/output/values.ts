@@ -9,8 +9,8 @@ import {
   failuresOf,
   formatCountdown,
   formatValue,
-  readingsBlock,
-  snapshotBlocks,
+  readingsPart,
+  snapshotParts,
 } from "../../../tasks/output/values.js";
 import { withOtherReadings } from "../../helpers/readings.js";
 import { linesOf } from "../../helpers/screens.js";
@@ -120,7 +120,7 @@ const error = vaultError("VAULT_INTERNAL", { problem: "not\u202e read" });
 const failed = { error };
 
 describe("readings for a person", () => {
-  it("snapshotBlocks shows each reading under its title, and what failed in its place", () => {
+  it("snapshotParts shows each reading under its title, and what failed in its place", () => {
     const known = {
       fundingFeeRate: { call: 1n, put: failed },
       round: failed,
@@ -134,7 +134,7 @@ describe("readings for a person", () => {
     };
     const snapshot = withOtherReadings(known, 7n);
     const reason = `<bad>failed: ${error.shortMessage}</>`;
-    const lines = linesOf(snapshotBlocks(snapshot, withRaw));
+    const lines = linesOf(snapshotParts(snapshot, withRaw));
     expect(lines).to.include.ordered.members([
       ...["Funding fee rate", "Call funding fee rate · 1", `Put · ${reason}`],
       ...["", "Latest round", `Latest round · ${reason}`, ""],
@@ -174,9 +174,9 @@ describe("readings for a person", () => {
     ],
     ["getOrderInfo", { ...order, state: 1 }, context, "State · open (1)"],
   ] as const) {
-    it(`readingsBlock ends ${operation} with "${last}"${settings.raw ? " with --raw" : ""}`, () => {
+    it(`readingsPart ends ${operation} with "${last}"${settings.raw ? " with --raw" : ""}`, () => {
       const variant = operation === "getLPAmountInfo" ? "public" : undefined;
-      const block = readingsBlock(operation, [{ variant, value }], settings);
+      const block = readingsPart(operation, [{ variant, value }], settings);
       expect(
         linesOf([block])
           .filter((line) => !/^(?:$|Values)/u.test(line))

@@ -5,29 +5,26 @@ import { expect } from "chai";
 import {
   chapter,
   code,
+  createStyle,
   labelledValues,
   notes,
+  renderText,
   section,
   table,
   title,
-} from "../../../tasks/output/blocks.js";
-import type { Block, Content } from "../../../tasks/output/blocks.js";
-import {
-  createStyle,
-  renderText,
   wrapText,
-} from "../../../tasks/output/render-text.js";
-import type { Style } from "../../../tasks/output/render-text.js";
+} from "../../../tasks/output/screen.js";
+import type { Content, Part, Style } from "../../../tasks/output/screen.js";
 import { SECOND } from "../../helpers/names.js";
 
 /** @param columns 0 for a pipe. */
 const styleOf = (columns: number): Style =>
   createStyle(columns === 0 ? {} : { isTTY: true, columns });
-const linesOf = (blocks: readonly Block[], style: Style): string[] =>
-  stripVTControlCharacters(renderText(blocks, style)).split("\n");
+const linesOf = (parts: readonly Part[], style: Style): string[] =>
+  stripVTControlCharacters(renderText(parts, style)).split("\n");
 
-const value = (text: Content): Block => labelledValues([["Label", text]]);
-const noted = (note: string): Block => value({ text: "value", note });
+const value = (text: Content): Part => labelledValues([["Label", text]]);
+const noted = (note: string): Part => value({ text: "value", note });
 const footed = { text: "2", footnote: "Why." };
 const orders = table(
   ["Id", "Holder", "Price"],
@@ -49,7 +46,7 @@ const headings = [
   ...[...section("Three", notes("e")), chapter("日本"), value("")],
 ];
 
-describe("blocks of a task as text", () => {
+describe("parts of a task as text", () => {
   const { env } = process;
   beforeEach(() => {
     process.env = { TERM: "xterm" };
@@ -58,7 +55,7 @@ describe("blocks of a task as text", () => {
     process.env = env;
   });
 
-  for (const [what, columns, blocks, text] of [
+  for (const [what, columns, parts, text] of [
     [
       "a table aligns its columns, numbers to the right",
       53,
@@ -84,7 +81,7 @@ describe("blocks of a task as text", () => {
       "Label\n  abc de\n  xxxxxxxx",
     ],
     [
-      "a footnote of several cells stands once, below all blocks",
+      "a footnote of several cells stands once, below all parts",
       80,
       [table(["A"], [["1"], [footed], [footed]]), notes("b")],
       "A\n1\n2\n2\n\nb\n\nWhy.",
@@ -108,7 +105,7 @@ describe("blocks of a task as text", () => {
       "Label  value\n       It is.",
     ],
     [
-      "blocks stand apart, but for one below a heading; empty ones are left out",
+      "parts stand apart, but for one below a heading; empty ones are left out",
       80,
       headings,
       "One\n\nTwo\na\nb\n\nc\n\nThree\ne\n\n日本\n====\nLabel",
@@ -127,7 +124,7 @@ describe("blocks of a task as text", () => {
     ],
   ] as const) {
     it(`renderText: ${what}`, () => {
-      const lines = linesOf(blocks, styleOf(columns));
+      const lines = linesOf(parts, styleOf(columns));
       expect(lines).to.deep.equal(text.split("\n"));
     });
   }
@@ -139,9 +136,9 @@ describe("blocks of a task as text", () => {
     };
     const place = "li\\u{1b}ve (chain 5), block 12, 2023-11-14T22:13:20Z";
     const named = createStyle({}, "us\u202edc");
-    const blocks = [title("Status", envelope), chapter("Part")];
-    expect(linesOf(blocks, styleOf(0))[0]).to.equal(`Status  ${place}`);
-    expect(linesOf(blocks, named)).to.deep.equal([
+    const parts = [title("Status", envelope), chapter("Part")];
+    expect(linesOf(parts, styleOf(0))[0]).to.equal(`Status  ${place}`);
+    expect(linesOf(parts, named)).to.deep.equal([
       ...[`Status  instance us\\u{202e}dc, ${place}`, "", "Part", "===="],
     ]);
     expect(linesOf([title("Status")], named)).to.deep.equal([

@@ -6,8 +6,130 @@ import { wrapAnsi } from "fast-wrap-ansi";
 
 import { describeTime } from "../../src/protocol/index.js";
 import { escapeUntrusted } from "../../src/foreign-text.js";
-import { footnotesOf, isEmpty, present, toned } from "./blocks.js";
-import type { Block, Cell, Envelope, Table, Tone } from "./blocks.js";
+import type { BlockInfo } from "../../src/rpc/blocks.js";
+
+/** The source of a document's values. */
+export interface Envelope {
+  readonly network: string;
+  readonly chainId: number;
+  readonly block: BlockInfo;
+}
+
+export type Tone = "good" | "bad" | "warn" | "dim";
+
+export interface Cell {
+  /** Text from the chain in it is escaped already. */
+  readonly text: string;
+  readonly tone?: Tone | undefined;
+  /** Shown after or below the text, but not in a table. */
+  readonly note?: string | undefined;
+  /** Shown once, below all parts. */
+  readonly footnote?: string | undefined;
+}
+
+/** A plain text or a cell, for the functions below; a part has cells only. */
+export type Content = string | Cell;
+
+export type LabelledValue = readonly [label: Content, value: Content];
+
+/** An item of a list; false, as of `isOld && "…"`, leaves it out. */
+type Optional<Item> = Item | false;
+
+export function present<Item>(items: ReadonlyArray<Optional<Item>>): Item[] {
+  return items.filter((item): item is Item => item !== false);
+}
+
+export interface Table {
+  readonly kind: "table";
+  readonly columns: ReadonlyArray<{
+    readonly heading: string;
+    readonly align: "left" | "right";
+  }>;
+  readonly rows: ReadonlyArray<readonly Cell[]>;
+}
+
+/** A part of a screen or of the report. */
+export type Part =
+  | {
+      readonly kind: "heading";
+      /** 1: the document, 2: a chapter, 3: a section. */
+      readonly level: 1 | 2 | 3;
+      readonly text: string;
+      readonly envelope?: Envelope | undefined;
+    }
+  | {
+      readonly kind: "values";
+      readonly rows: ReadonlyArray<readonly [label: Cell, value: Cell]>;
+    }
+  | Table
+  | { readonly kind: "notes"; readonly rows: ReadonlyArray<readonly [Cell]> }
+  /** For a program: neither wrapped nor coloured. */
+  | { readonly kind: "code"; readonly text: string };
+
+export function title(text: string, envelope?: Envelope): Part {
+  return { kind: "heading", level: 1, text, envelope };
+}
+
+export function chapter(text: string): Part {
+  return { kind: "heading", level: 2, text };
+}
+
+export function labelledValues(
+  values: ReadonlyArray<Optional<LabelledValue>>,
+): Part {
+  const rows = present(values).map(
+    ([label, value]) => [toCell(label), toCell(value)] as const,
+  );
+  return { kind: "values", rows };
+}
+
+/** Aligns columns of numbers to the right. */
+export function table(
+  headings: readonly string[],
+  contents: ReadonlyArray<readonly Content[]>,
+): Table {
+  const rows = contents.map((row) => row.map(toCell));
+  const columns = headings.map((heading, column) => {
+    const isNumber = rows.some((row) =>
+      /^\d(?!x)/u.test(row[column]?.text ?? ""),
+    );
+    return { heading, align: isNumber ? "right" : "left" } as const;
+  });
+  return { kind: "table", columns, rows };
+}
+
+export function notes(...contents: ReadonlyArray<Optional<Content>>): Part {
+  const rows = present(contents).map((note) => [toCell(note)] as const);
+  return { kind: "notes", rows };
+}
+
+export function code(text: string): Part {
+  return { kind: "code", text };
+}
+
+/** A heading and what stands below it; nothing if that is empty. */
+export function section(text: string, part: Part): readonly Part[] {
+  return isEmpty(part) ? [] : [{ kind: "heading", level: 3, text }, part];
+}
+
+export function toned(tone: Tone, text: string, note?: string): Cell {
+  return { text, tone, note };
+}
+
+function toCell(content: Content): Cell {
+  return typeof content === "string" ? { text: content } : content;
+}
+
+export function footnotesOf(parts: readonly Part[]): Part {
+  const texts = parts
+    .flatMap((part) => ("rows" in part ? part.rows.flat() : []))
+    .flatMap(({ footnote }) => footnote ?? []);
+  return notes(...[...new Set(texts)].map((text) => toned("dim", text)));
+}
+
+export function isEmpty(part: Part): boolean {
+  return "rows" in part && part.rows.length === 0;
+}
 
 /** Colours and width of a stream. */
 export interface Style {
@@ -57,33 +179,33 @@ export function createStyle(
   };
 }
 
-/** Writes what is not empty of some blocks while a task runs, and a line break. */
+/** Writes what is not empty of some parts while a task runs, and a line break. */
 export async function say(
   { style, write }: Output,
-  ...blocks: readonly Block[]
+  ...parts: readonly Part[]
 ): Promise<void> {
-  if (!blocks.every(isEmpty)) {
-    await write(`${renderText(blocks, style)}\n`);
+  if (!parts.every(isEmpty)) {
+    await write(`${renderText(parts, style)}\n`);
   }
 }
 
-/** Separates blocks by a blank line, except below a heading. */
-export function renderText(blocks: readonly Block[], style: Style): string {
-  return [...blocks, footnotesOf(blocks)]
-    .filter((block) => !isEmpty(block))
-    .map((block, index, all) => {
+/** Separates parts by a blank line, except below a heading. */
+export function renderText(parts: readonly Part[], style: Style): string {
+  return [...parts, footnotesOf(parts)]
+    .filter((part) => !isEmpty(part))
+    .map((part, index, all) => {
       const next = all[index + 1];
-      const isAttached = block.kind === "heading" && next?.kind !== "heading";
+      const isAttached = part.kind === "heading" && next?.kind !== "heading";
       const end = next === undefined ? "" : isAttached ? "\n" : "\n\n";
-      return renderBlock(block, style) + end;
+      return renderPart(part, style) + end;
     })
     .join("");
 }
 
-function renderBlock(block: Block, style: Style): string {
-  switch (block.kind) {
+function renderPart(part: Part, style: Style): string {
+  switch (part.kind) {
     case "heading": {
-      const { level, text, envelope } = block;
+      const { level, text, envelope } = part;
       const place = present([
         level === 1 &&
           style.instance !== "" &&
@@ -95,15 +217,15 @@ function renderBlock(block: Block, style: Style): string {
       return wrapText(style.paint("title", text) + shown, style) + rule;
     }
     case "values":
-      return renderValues(block.rows, style);
+      return renderValues(part.rows, style);
     case "table":
-      return renderTable(block, style);
+      return renderTable(part, style);
     case "notes":
-      return block.rows
+      return part.rows
         .map(([note]) => wrapText(paint(note, style), style))
         .join("\n");
     case "code":
-      return block.text;
+      return part.text;
   }
 }
 
