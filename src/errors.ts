@@ -30,25 +30,9 @@ const others = {
       text: "{where} is not a whole number from 0 to 2^{bits} - 1: {value}.",
       fix: "Give a non-negative whole number in that range, in decimal or 0x hex; in code, a bigint above 2^53 - 1.",
     },
-    VAULT_INVALID_ENUM: {
-      text: "{where} is not one of {allowed}: {value}.",
-      fix: "Use one of the listed values.",
-    },
-    VAULT_INVALID_TIME: {
-      text: "{where} is not {form}: {value}.",
-      fix: "Use an ISO date (2026-01-31 or 2026-01-31T12:00:00Z), a span from the chain's clock (+7d, +12h, +30m) or Unix seconds.",
-    },
-    VAULT_TIME_IN_PAST: {
-      text: "{where} is {value}, which is not after the chain's clock ({chainTime}).",
-      fix: "Give a later time.",
-    },
     VAULT_TOKEN_DECIMALS_NOT_CONFIGURED: {
       text: "{where} is an amount of tokens, but network {network} has no tokenDecimals.",
       fix: "Set networks.{network}.vault.tokenDecimals, pass another --network, or pass --raw and unscaled integers.",
-    },
-    VAULT_INVALID_BLOCK: {
-      text: "{where} is not a block: {value}.",
-      fix: "Use a block number, latest, safe, finalized or earliest.",
     },
     VAULT_INVALID_ARGUMENT: {
       text: "{where}: {problem}.",

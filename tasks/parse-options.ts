@@ -285,7 +285,7 @@ function timeOr(...words: readonly string[]): Parse<string> {
   };
 }
 
-/** @throws VaultError VAULT_TIME_IN_PAST */
+/** @throws VaultError VAULT_INVALID_ARGUMENT */
 export function parseFutureTime(
   text: string,
   where: string,

@@ -71,7 +71,7 @@ export interface WatchEvent extends Pick<TaskReport, "json" | "screen"> {
  * Checks the vault until the condition holds; an outage does not end it.
  *
  * @param clock Replaced in tests; both in milliseconds.
- * @throws VaultError if the first check fails or reads nothing, VAULT_TIME_IN_PAST,
+ * @throws VaultError if the first check fails or reads nothing, VAULT_INVALID_ARGUMENT,
  * VAULT_CHAIN_CHANGED, and VAULT_ROUND_CHANGED if another round replaced the
  * first one
  */

@@ -134,14 +134,17 @@ describe("errors", () => {
   });
 
   it("an error shows a value in the words of its text, and has it as given in its details", () => {
-    const error = vaultError("VAULT_INVALID_BLOCK", {
-      where: "--block",
+    const error = vaultError("VAULT_INVALID_ADDRESS", {
+      where: "--at",
       value: { value: "0x5", shown: '"0x5" (a text)' },
+      problem: "short",
     });
     for (const { shortMessage } of [error, textsForCommandLine(error)]) {
-      expect(shortMessage).to.equal('--block is not a block: "0x5" (a text).');
+      expect(shortMessage).to.equal(
+        '--at is not a valid address: "0x5" (a text) (short).',
+      );
     }
-    expect(error.details).to.deep.equal({ where: "--block", value: "0x5" });
+    expect(error.details).to.include({ where: "--at", value: "0x5" });
   });
 
   it("a sentence ends with one full stop, and without a blank before it", () => {
@@ -190,12 +193,12 @@ describe("errors", () => {
   });
 
   it("braces in an argument are not filled", () => {
-    const { message } = vaultError("VAULT_INVALID_ENUM", {
-      where: "{value}",
-      value: "{allowed}",
-      allowed: "$& {where}",
+    const { message } = vaultError("VAULT_INVALID_ARGUMENT", {
+      where: "{problem}",
+      problem: "$& {remedy}",
+      remedy: "{where}.",
     });
-    expect(message).to.contain("{value} is not one of $& {where}: {allowed}.");
+    expect(message).to.equal("{problem}: $& {remedy}. {where}.");
   });
 
   it("isVaultError() accepts an error of another copy of the package, and no other value", () => {

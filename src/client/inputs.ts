@@ -1,7 +1,7 @@
 import { getAddress, isHexString, toQuantity } from "ethers";
 
 import { invalidArgument, vaultError } from "../errors.js";
-import type { ErrorArgument, GivenValue, VaultError } from "../errors.js";
+import type { GivenValue, VaultError } from "../errors.js";
 import { describeTime, enums } from "../protocol/index.js";
 import type { Address, EnumName } from "../protocol/index.js";
 import { escapeUntrusted } from "../foreign-text.js";
@@ -152,14 +152,14 @@ export function notOneOf(
   allowed: readonly string[],
   value: unknown,
 ): VaultError {
-  return vaultError("VAULT_INVALID_ENUM", {
+  return invalidArgument(
     where,
-    allowed: allowed.join(", "),
-    value: givenInput(value),
-  });
+    `${describeInput(value)} is not one of ${allowed.join(", ")}`,
+    "Use one of these values.",
+  );
 }
 
-/** @throws VaultError VAULT_INVALID_ENUM */
+/** @throws VaultError VAULT_INVALID_ARGUMENT */
 export function requireOneOf<Word extends string>(
   words: readonly Word[],
   value: unknown,
@@ -181,7 +181,11 @@ export function parseBlockTag(value: unknown, where = "blockTag"): string {
   if (isUnsigned(value, 2n ** 64n - 1n)) {
     return toQuantity(value);
   }
-  throw vaultError("VAULT_INVALID_BLOCK", { where, value: givenInput(value) });
+  throw invalidArgument(
+    where,
+    `${describeInput(value)} is not a block`,
+    "Use a block number, latest, safe, finalized or earliest.",
+  );
 }
 
 /** @returns The same, or a block with its hash as it is. */
@@ -288,7 +292,12 @@ export function parseTime(
     !Number.isNaN(milliseconds) &&
     new Date(`${date}T00:00:00Z`).toISOString().startsWith(date);
   if (!isRealDate || milliseconds < 0) {
-    throw notATime(where, words, givenInput(text));
+    const form = [...words, "a time"].join(" or ");
+    throw invalidArgument(
+      where,
+      `${describeInput(text)} is not ${form}`,
+      "Use an ISO date (2026-01-31 or 2026-01-31T12:00:00Z), a span from the chain's clock (+7d, +12h, +30m) or Unix seconds.",
+    );
   }
   return BigInt(Math.floor(milliseconds / 1_000));
 }
@@ -305,30 +314,18 @@ function refuseMilliseconds(time: bigint, where: string): void {
   }
 }
 
-export function notATime(
-  where: string,
-  words: readonly string[],
-  value: ErrorArgument,
-): VaultError {
-  return vaultError("VAULT_INVALID_TIME", {
-    where,
-    form: words.length === 0 ? "a time" : `${words.join(", ")} or a time`,
-    value,
-  });
-}
-
-/** @throws VaultError VAULT_TIME_IN_PAST if the chain's clock has reached the time */
+/** @throws VaultError VAULT_INVALID_ARGUMENT if the chain's clock has reached the time */
 export function requireFuture(
   time: bigint,
   where: string,
   chainTime: number,
 ): void {
   if (time <= BigInt(chainTime)) {
-    throw vaultError("VAULT_TIME_IN_PAST", {
+    throw invalidArgument(
       where,
-      value: describeTime(time),
-      chainTime: describeTime(BigInt(chainTime)),
-    });
+      `${describeTime(time)} is not after the chain's clock (${describeTime(BigInt(chainTime))})`,
+      "Give a later time.",
+    );
   }
 }
 

@@ -25,8 +25,7 @@ export abstract class ReadMethods {
    * Reads one operation by its name, as the method of that name does.
    *
    * @throws VaultError for invalid arguments and options: VAULT_INVALID_INTEGER,
-   * VAULT_INVALID_ENUM, VAULT_INVALID_ADDRESS, VAULT_INVALID_BLOCK,
-   * VAULT_INVALID_ARGUMENT; for the contract: VAULT_CONTRACT_NOT_CONFIGURED,
+   * VAULT_INVALID_ADDRESS, VAULT_INVALID_ARGUMENT; for the contract: VAULT_CONTRACT_NOT_CONFIGURED,
    * VAULT_CONFIG_VARIABLE, VAULT_NO_CODE, VAULT_CALL_REVERTED,
    * VAULT_RETURN_DATA_MALFORMED; for the block: VAULT_BLOCK_NOT_FOUND,
    * VAULT_ARCHIVE_NODE_NEEDED; and errors of a request

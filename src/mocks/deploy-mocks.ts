@@ -77,7 +77,7 @@ const DEFAULT_SCENARIO = "open-round";
  * 2's `hre.network.provider` or viem's test client.
  *
  * @returns The handle that scripts them; its `vault` reads them.
- * @throws VaultError VAULT_INVALID_ENUM, VAULT_LIVE_NETWORK,
+ * @throws VaultError VAULT_LIVE_NETWORK,
  * VAULT_NO_SIGNER, VAULT_MOCK_SCRIPT_FAILED, VAULT_INVALID_ARGUMENT,
  * VAULT_INVALID_FIXTURE and errors of a request
  *

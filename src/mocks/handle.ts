@@ -149,7 +149,7 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
    * several failures that match a call, the arguments count more than the caller.
    *
    * @param options The calls that revert. Default: every call.
-   * @throws VaultError VAULT_INVALID_ENUM, VAULT_INVALID_ARGUMENT
+   * @throws VaultError VAULT_INVALID_ARGUMENT
    *
    * @example
    * ```ts
@@ -171,7 +171,7 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
    *
    * @param options Those of the failure. Without `args` and `from`, all failures of the
    * operation end.
-   * @throws VaultError VAULT_INVALID_ENUM, VAULT_INVALID_ARGUMENT
+   * @throws VaultError VAULT_INVALID_ARGUMENT
    */
   public async succeed(
     operation: OperationName,

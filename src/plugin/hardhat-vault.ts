@@ -177,9 +177,8 @@ export class HardhatVault extends VaultClient implements VaultHost {
    * not an exception.
    * @throws VaultError VAULT_CONTRACT_NOT_CONFIGURED, VAULT_CONFIG_VARIABLE,
    * VAULT_NO_CODE, VAULT_INVALID_GUARD, VAULT_NO_SENDER,
-   * VAULT_INVALID_ARGUMENT, VAULT_INVALID_ADDRESS, VAULT_INVALID_BLOCK,
-   * VAULT_INVALID_ENUM, VAULT_INVALID_INTEGER, VAULT_INVALID_TIME,
-   * VAULT_TIME_IN_PAST, VAULT_BLOCK_NOT_FOUND, VAULT_ARCHIVE_NODE_NEEDED,
+   * VAULT_INVALID_ARGUMENT, VAULT_INVALID_ADDRESS, VAULT_INVALID_INTEGER,
+   * VAULT_BLOCK_NOT_FOUND, VAULT_ARCHIVE_NODE_NEEDED,
    * VAULT_ENGINE_UNAVAILABLE, VAULT_REORGED,
    * VAULT_MINED_MEANWHILE, with a guard VAULT_RETURN_DATA_MALFORMED, and errors of a
    * request
@@ -204,8 +203,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
    *
    * @returns A connection to the fork, with Hardhat's usual accounts. Its `vault`
    * and `vault.instance()` have the addresses of this network. Close it when done.
-   * @throws VaultError VAULT_BLOCK_NOT_FOUND,
-   * VAULT_INVALID_BLOCK, VAULT_INVALID_ENUM, VAULT_INVALID_ADDRESS,
+   * @throws VaultError VAULT_BLOCK_NOT_FOUND, VAULT_INVALID_ADDRESS,
    * VAULT_INVALID_ARGUMENT, VAULT_ENGINE_UNAVAILABLE, VAULT_REORGED and errors of a
    * request
    *
@@ -226,7 +224,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
    * Deploys the six mocks and binds this connection's vault to them.
    *
    * @returns The handle that scripts them; its `vault` stays bound to them.
-   * @throws VaultError VAULT_INVALID_ENUM, VAULT_LIVE_NETWORK,
+   * @throws VaultError VAULT_LIVE_NETWORK,
    * VAULT_NO_SIGNER, VAULT_MOCK_SCRIPT_FAILED, VAULT_INVALID_ARGUMENT,
    * VAULT_INVALID_FIXTURE and errors of a request
    *
@@ -253,8 +251,8 @@ export class HardhatVault extends VaultClient implements VaultHost {
    *
    * @returns A handle. Its methods for other contracts throw VAULT_NOT_A_MOCK.
    * @throws VaultError VAULT_LIVE_NETWORK unless the network is in process, anvil
-   * or `hardhat node`; VAULT_CONTRACT_NOT_CONFIGURED, VAULT_INVALID_ENUM,
-   * VAULT_INVALID_ARGUMENT and errors of a request
+   * or `hardhat node`; VAULT_CONTRACT_NOT_CONFIGURED, VAULT_INVALID_ARGUMENT
+   * and errors of a request
    *
    * @example
    * ```ts

@@ -11,6 +11,7 @@ import {
   parseAccount,
   parseAddress,
   parseBlockTag,
+  requireFixedBlock,
   withAddress,
 } from "../client/inputs.js";
 import type { AccountLike, BlockTag, OptionsOf } from "../client/inputs.js";
@@ -114,12 +115,8 @@ export async function readForkedBlock(
   { rpc }: VaultHost,
   blockNumber: BlockTag | undefined,
 ): Promise<Block> {
+  requireFixedBlock(blockNumber, "blockNumber");
   const tag = parseBlockTag(blockNumber ?? "latest", "blockNumber");
-  if (tag === "pending") {
-    const value = "pending, which has no number yet";
-    const where = "The block to fork";
-    throw vaultError("VAULT_INVALID_BLOCK", { where, value });
-  }
   return await getBlock(rpc, tag);
 }
 

@@ -2,8 +2,6 @@ import { noCode } from "../client/codec.js";
 import {
   checkOptions,
   checksumAddress,
-  describeInput,
-  notATime,
   notOneOf,
   option,
   parseAccount,
@@ -219,8 +217,10 @@ export async function chooseBlock(
     requireFuture(seconds, "atTime", timestamp);
   }
   if (seconds > BigInt(Number.MAX_SAFE_INTEGER)) {
-    const late = `${describeInput(atTime)}, which is ${seconds} seconds: too late for any block`;
-    throw notATime("atTime", [], late);
+    throw invalidArgument(
+      "atTime",
+      `no block has a time of ${seconds} seconds`,
+    );
   }
   return { ...next, timestamp: Number(seconds), isTimed: true };
 }

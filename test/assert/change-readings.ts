@@ -191,13 +191,13 @@ describe("changesReadings()", () => {
   }
 
   const impossible: ReadonlyArray<
-    readonly [expected: unknown, where: string, code?: "VAULT_INVALID_ENUM"]
+    readonly [expected: unknown, where: string, code?: "VAULT_INVALID_ARGUMENT"]
   > = [
     [{ volume: -1n }, "volume"],
     [{ volume: null }, "volume"],
     [{ volume: { from: 100n, to: -1n } }, "volume"],
     [{ volume: { from: -1n, to: 1n } }, "volume"],
-    [{ round: { settled: 1n } }, "round.settled", "VAULT_INVALID_ENUM"],
+    [{ round: { settled: 1n } }, "round.settled", "VAULT_INVALID_ARGUMENT"],
   ];
   for (const [expected, where, code = "VAULT_INVALID_INTEGER"] of impossible) {
     it(`changesReadings() throws ${code} for ${inspect(expected)}`, async () => {

@@ -140,8 +140,11 @@ describe("client - a read", () => {
   const refused: ReadonlyArray<
     readonly [code: VaultErrorCode, call: (vault: VaultClient) => unknown]
   > = [
-    ["VAULT_INVALID_ENUM", (vault) => vault.getFundingFeeRate(wrong(3))],
-    ["VAULT_INVALID_ENUM", (vault) => vault.getLPAmountInfo(wrong("toString"))],
+    ["VAULT_INVALID_ARGUMENT", (vault) => vault.getFundingFeeRate(wrong(3))],
+    [
+      "VAULT_INVALID_ARGUMENT",
+      (vault) => vault.getLPAmountInfo(wrong("toString")),
+    ],
     ["VAULT_INVALID_INTEGER", (vault) => vault.getOrderInfo(-1n)],
     [
       "VAULT_INVALID_INTEGER",
@@ -150,7 +153,7 @@ describe("client - a read", () => {
     ["VAULT_INVALID_ARGUMENT", (vault) => vault.calMargins(wrong(null))],
     ["VAULT_INVALID_ARGUMENT", (vault) => vault.queryVolume({ timeout: 0 })],
     ["VAULT_INVALID_ADDRESS", (vault) => vault.queryVolume({ from: "0x12" })],
-    ["VAULT_INVALID_BLOCK", (vault) => vault.queryVolume({ blockTag: -1 })],
+    ["VAULT_INVALID_ARGUMENT", (vault) => vault.queryVolume({ blockTag: -1 })],
     ["VAULT_INVALID_ADDRESS", (vault) => vault.at({ vault: "0x12" })],
     [
       "VAULT_INVALID_ARGUMENT",
@@ -237,7 +240,7 @@ describe("client - a series of reads at one block", () => {
     await expectVaultError(client.queryVolume({ blockTag }), "VAULT_REORGED");
     await expectVaultError(
       client.queryVolume({ blockTag: { number: 4, hash: "0x12" } }),
-      "VAULT_INVALID_BLOCK",
+      "VAULT_INVALID_ARGUMENT",
     );
   });
 

@@ -10,7 +10,6 @@ import { SECOND } from "../helpers/names.js";
 
 const ARGUMENT = "VAULT_INVALID_ARGUMENT";
 const INTEGER = "VAULT_INVALID_INTEGER";
-const ENUM = "VAULT_INVALID_ENUM";
 const ADDRESS = "VAULT_INVALID_ADDRESS";
 
 const titleOf = (args: readonly unknown[]): string =>
@@ -67,13 +66,13 @@ describe("arguments of mocks", () => {
     ],
     [{ generatedOrders: { lastId: 1 } }, ARGUMENT, "generatedOrders.firstId"],
     [{ orders: { 1: { price: 1n } } }, ARGUMENT, "orders.1"],
-    [{ orders: { 1: { state: "shut" } } }, ENUM, "orders.1.state"],
+    [{ orders: { 1: { state: "shut" } } }, ARGUMENT, "orders.1.state"],
     // Two spellings of one id would overwrite each other.
     [{ orders: { "01": {} } }, INTEGER, "An order's id"],
     [{ generatedOrders: { firstId: -1 } }, INTEGER, "generatedOrders.firstId"],
     [{ failures: {} }, ARGUMENT, "failures"],
     [{ failures: [{ ...whole, order: 1n }] }, ARGUMENT, "failures[0]"],
-    [{ failures: [{ ...whole, operation: "volume" }] }, ENUM, "operation"],
+    [{ failures: [{ ...whole, operation: "volume" }] }, ARGUMENT, "operation"],
     [
       { failures: [{ ...whole, reason: undefined }] },
       ARGUMENT,
@@ -90,9 +89,9 @@ describe("arguments of mocks", () => {
     ]
   > = [
     ...changes.map(([change, ...is]) => ["set", [change], ...is] as const),
-    ["deployMocks", [{ scenario: "toString" }], ENUM, "scenario"],
-    ["mockAt", ["tradings"], ENUM, "role"],
-    ["fail", ["getLPAmountInfo", "dry", { args: ["both"] }], ENUM, "pool"],
+    ["deployMocks", [{ scenario: "toString" }], ARGUMENT, "scenario"],
+    ["mockAt", ["tradings"], ARGUMENT, "role"],
+    ["fail", ["getLPAmountInfo", "dry", { args: ["both"] }], ARGUMENT, "pool"],
     ["fail", ["settleAll", "no", { args: ["public"] }], ARGUMENT, "settleAll"],
     [
       "fail",

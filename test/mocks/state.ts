@@ -340,10 +340,10 @@ describe("values of operations", () => {
 
   for (const [field, value, code] of [
     [plain("uint256"), MAX + 1n, "VAULT_INVALID_INTEGER"],
-    [state, "shut", "VAULT_INVALID_ENUM"],
+    [state, "shut", "VAULT_INVALID_ARGUMENT"],
     [state, "256", "VAULT_INVALID_INTEGER"],
     [plain("address"), "0x12", "VAULT_INVALID_ADDRESS"],
-    [flag, "yes", "VAULT_INVALID_ENUM"],
+    [flag, "yes", "VAULT_INVALID_ARGUMENT"],
     [plain("string"), 7, "VAULT_INVALID_ARGUMENT"],
   ] as const) {
     it(`checkValue() throws ${code} for ${inspect(value)} as ${field.type} ${field.unit}`, async () => {

@@ -39,9 +39,19 @@ describe("chooseBlock()", () => {
   }
 
   for (const [title, code, time, endTime] of [
-    ["the time of the newest block", "VAULT_TIME_IN_PAST", String(HEAD), END],
-    ["an end that no number can hold", "VAULT_INVALID_TIME", "end", 2n ** 53n],
-    ["what is no time", "VAULT_INVALID_TIME", "soon", END],
+    [
+      "the time of the newest block",
+      "VAULT_INVALID_ARGUMENT",
+      String(HEAD),
+      END,
+    ],
+    [
+      "an end that no number can hold",
+      "VAULT_INVALID_ARGUMENT",
+      "end",
+      2n ** 53n,
+    ],
+    ["what is no time", "VAULT_INVALID_ARGUMENT", "soon", END],
   ] as const) {
     it(`refuses ${title}: ${code}`, async () => {
       await expectVaultError(choose(undefined, time, endTime), code);

@@ -231,14 +231,14 @@ describe("vault.fork()", () => {
     expect(new Set(blocks)).to.deep.equal(new Set([hash]));
   });
 
-  it("vault.fork() throws VAULT_BLOCK_NOT_FOUND, VAULT_INVALID_BLOCK, VAULT_INVALID_ARGUMENT, or VAULT_NETWORK_UNREACHABLE for what it cannot fork", async () => {
+  it("vault.fork() throws VAULT_BLOCK_NOT_FOUND, VAULT_INVALID_ARGUMENT, or VAULT_NETWORK_UNREACHABLE for what it cannot fork", async () => {
     const { vault } = await connect();
     const { vault: down } = await connect({}, "http://127.0.0.1:1");
     const { vault: local } = await (await createTestHre()).network.create();
     const blockNumber = (await vault.block()).number + 1_000;
     for (const [refused, options, code] of [
       [vault, { blockNumber }, "VAULT_BLOCK_NOT_FOUND"],
-      [vault, { blockNumber: "pending" }, "VAULT_INVALID_BLOCK"],
+      [vault, { blockNumber: "pending" }, "VAULT_INVALID_ARGUMENT"],
       [down, {}, "VAULT_NETWORK_UNREACHABLE"],
       [local, {}, "VAULT_INVALID_ARGUMENT"],
     ] as const) {

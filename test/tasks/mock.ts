@@ -132,8 +132,8 @@ describe("vault mock", () => {
     tasks,
     `
     mock set round.price=1 | VAULT_INVALID_ARGUMENT | settledAmount, settled
-    mock set round.endTime=soon | VAULT_INVALID_TIME | round.endTime
-    mock next-round endTime=soon | VAULT_INVALID_TIME | round.endTime
+    mock set round.endTime=soon | VAULT_INVALID_ARGUMENT | round.endTime
+    mock next-round endTime=soon | VAULT_INVALID_ARGUMENT | round.endTime
     mock set volume=1 --at vault=${NOBODY} | VAULT_NOT_A_MOCK | cannot be scripted
     mock next-round settled=true | VAULT_INVALID_ARGUMENT | not a field
     mock fail queryVolume no --pool public | VAULT_INVALID_ARGUMENT | too many arguments

@@ -110,7 +110,7 @@ describe("vault request", () => {
     request queryVolume --pool public | VAULT_INVALID_ARGUMENT | too many arguments
     request settleAll --curl | VAULT_INVALID_ARGUMENT | needs a signed transaction
     request getOrderInfo -1 | VAULT_INVALID_INTEGER | <orderID>
-    request getLPAmountInfo | VAULT_INVALID_ENUM | --pool is not one of public, private
+    request getLPAmountInfo | VAULT_INVALID_ARGUMENT | is not one of public, private
     `,
   );
 });

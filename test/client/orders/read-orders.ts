@@ -234,7 +234,7 @@ describe("client - orders", () => {
       { firstId: undefined, lastId: undefined, ids: [1, -1] },
       "VAULT_INVALID_INTEGER",
     ],
-    [{ state: "shut" }, "VAULT_INVALID_ENUM"],
+    [{ state: "shut" }, "VAULT_INVALID_ARGUMENT"],
     [{ holder: "0x12" }, "VAULT_INVALID_ADDRESS"],
     [{ chunkSize: 0 }, "VAULT_INVALID_ARGUMENT"],
     [{ concurrency: 2.5 }, "VAULT_INVALID_ARGUMENT"],
