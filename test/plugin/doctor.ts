@@ -1,7 +1,9 @@
 import { expect } from "chai";
+import { Interface, id, toQuantity } from "ethers";
+
 import type { ContractAddresses } from "../../src/client/index.js";
 import { encodeRevertData } from "../../src/mocks/index.js";
-import { examineVault } from "../../src/plugin/doctor.js";
+import { examineVault, examineSigner } from "../../src/plugin/doctor.js";
 import type { Check } from "../../src/plugin/doctor.js";
 import { operations } from "../../src/protocol/index.js";
 import { BareHost } from "../helpers/bare-host.js";
@@ -12,8 +14,21 @@ import {
 } from "../helpers/documented-node.js";
 import { useKeeper } from "../helpers/keeper.js";
 import { pathsOf } from "../helpers/readings.js";
-import { SETTLER } from "../helpers/scripted-contracts.js";
+import {
+  SETTLER,
+  OPEN_ROUND,
+  SETTLE,
+  VAULT,
+  codeOfVault,
+  isSame,
+  settledRound,
+  valuesAnswer,
+  word,
+} from "../helpers/scripted-contracts.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
+import { RoundGuardArtifact } from "../../src/guard/artifact.js";
+import { fieldsOf, listOf } from "../helpers/fields.js";
+import { guardCode } from "../helpers/guard.js";
 
 const closed = encodeRevertData("closed");
 const block = { number: 5, timestamp: 1_000 };
@@ -177,4 +192,361 @@ describe("what doctor finds out of the journal", () => {
     const [ofInstance] = await examine(host);
     expect(ofInstance?.fix).to.contain("--network scripted --instance usdc`");
   });
+});
+
+describe("what doctor finds out of a signer", () => {
+  const examine = async (
+    node = new ScriptedNode(),
+    gasPrice: bigint | "auto" = 10n ** 9n,
+    contracts?: ContractAddresses,
+  ): Promise<readonly Check[]> =>
+    await examineSigner(
+      node.host({
+        settings: {
+          ...{ accounts: "remote", gas: "auto", gasMultiplier: 1 },
+          gasPrice,
+        },
+        ...(contracts !== undefined && { contracts }),
+      }),
+    );
+
+  // The account has 10^18 wei.
+  for (const [title, settled, gasPrice, status, supposed] of [
+    ["an open round at a price it can pay", false, 10n ** 9n, "ok", false],
+    [
+      "an open round at a price it cannot pay",
+      false,
+      10n ** 15n,
+      "fail",
+      false,
+    ],
+    ["a settled round, with exactly enough", true, 10n ** 12n, "ok", true],
+    ["a settled round, a bit short", true, 10n ** 12n + 1n, "warn", true],
+  ] as const) {
+    it(`doctor finds the balance ${status} for ${title}`, async () => {
+      const node = new ScriptedNode();
+      node.rounds = settled ? node.rounds.map(settledRound) : node.rounds;
+      const balance = named(await examine(node, gasPrice), "balance");
+      expect(balance.status).to.equal(status);
+      expect(balance.detail.includes("if it takes 1,000,000 gas")).to.equal(
+        supposed,
+      );
+    });
+  }
+
+  // The base fee is 7, twice in the highest price, and the tip 1.
+  for (const [wei, status] of [
+    [15n, "ok"],
+    [14n, "fail"],
+  ] as const) {
+    it(`doctor finds a balance of ${wei} wei for each gas ${status} if the highest price is 15 and the current one 8`, async () => {
+      const node = new ScriptedNode({ overrides: false });
+      node.on("eth_getBalance", () => toQuantity(75_000n * wei));
+      const balance = named(await examine(node, "auto"), "balance");
+      expect(balance).to.include({ status, maxCost: 75_000n * 15n });
+    });
+  }
+
+  it("doctor names the signer, and that the settlement settles the round", async () => {
+    const node = new ScriptedNode();
+    const checks = await examine(node);
+    expect(outline(checks)).to.deep.equal([
+      ...["signer ok", "balance ok", "fees warn", "settlement ok"],
+    ]);
+    expect(named(checks, "signer").detail).to.equal(
+      `${SETTLER}, an account of the node or of a plugin`,
+    );
+    expect(named(checks, "settlement").detail).to.equal(
+      `settleAll as ${SETTLER} settles the round`,
+    );
+  });
+
+  it("doctor warns of an account that the node does not have, and tries a settlement as the one that --from names", async () => {
+    const node = new ScriptedNode();
+    node.on("eth_accounts", () => []);
+    const host = node.host({ settings: { accounts: "remote" } });
+    expect(outline(await examineSigner(host))).to.deep.equal(["signer warn"]);
+    const checks = await examineSigner(host, SETTLER);
+    expect(named(checks, "settlement").status).to.equal("ok");
+  });
+
+  it("doctor fails for an account that cannot be found, and not as for a network without one", async () => {
+    const node = new ScriptedNode();
+    node.on("eth_accounts", () => 5);
+    expect(outline(await examine(node))).to.deep.equal(["signer fail"]);
+  });
+
+  it("doctor warns that nothing is settled without a factory", async () => {
+    const checks = await examine(undefined, 10n ** 9n, { vault: VAULT });
+    const { status, detail } = named(checks, "settlement");
+    expect(status).to.equal("warn");
+    expect(detail).to.include("needs the vault factory contract");
+  });
+
+  for (const [title, settings, status, says] of [
+    [
+      "none on a live chain, with the line to write",
+      {},
+      "warn",
+      /^Nobody is asked.*maxFeePerGasLimit: \d+n,/u,
+    ],
+    [
+      "one",
+      { maxFeePerGasLimit: 99n },
+      "ok",
+      /^a unit of gas may cost 99 wei, and costs 8 wei now/u,
+    ],
+  ] as const) {
+    it(`doctor finds the limit of the fee ${status} if there is ${title}`, async () => {
+      const settled = { accounts: "remote", gas: "auto", gasMultiplier: 1 };
+      const host = new ScriptedNode().host({
+        settings: { ...settled, gasPrice: "auto", vault: settings },
+      });
+      const fees = named(await examineSigner(host), "fees");
+      expect(fees.status).to.equal(status);
+      expect(`${fees.detail} ${fees.fix}`).to.match(says);
+    });
+  }
+
+  for (const [title, given, settings, status, says] of [
+    [
+      "transactions of its account are pending",
+      (node: ScriptedNode) =>
+        node.on("eth_getTransactionCount", ([, at]) =>
+          at === "pending" ? "0x2" : "0x0",
+        ),
+      {},
+      ...(["warn", /not mined yet: 2/u] as const),
+    ],
+    [
+      "gas costs more than the limit",
+      () => undefined,
+      { maxFeePerGasLimit: 1n },
+      ...(["warn", /maxFeePerGasLimit/u] as const),
+    ],
+    [
+      "the call leaves the round open, by the simulation of a node without state overrides",
+      (node: ScriptedNode) => {
+        node.effect = (round) => round;
+      },
+      {},
+      ...(["fail", /the round is not settled by it/u] as const),
+    ],
+  ] as const) {
+    it(`doctor finds the settlement ${status} if ${title}`, async () => {
+      const node = new ScriptedNode();
+      given(node);
+      const settled = { accounts: "remote", gas: "auto", gasMultiplier: 1 };
+      const host = node.host({
+        settings: { ...settled, gasPrice: "auto", vault: settings },
+      });
+      const found = named(await examineSigner(host), "settlement");
+      expect(found.status).to.equal(status);
+      expect(found.detail).to.match(says);
+    });
+  }
+
+  for (const [title, settles, status] of [
+    ["accepts it at the round's end", (atEnd: boolean) => atEnd, "ok"],
+    ["refuses it at the round's end, too", () => false, "warn"],
+  ] as const) {
+    it(`doctor finds a settlement that is refused now ${status} if the vault ${title}`, async () => {
+      const node = new ScriptedNode();
+      const { endTime } = node.round;
+      node.on("eth_simulateV1", async (params, answer) => {
+        const blocks = listOf(fieldsOf(params[0])["blockStateCalls"]);
+        const { time } = fieldsOf(fieldsOf(blocks[0])["blockOverrides"]);
+        node.revertsWith = settles(Number(time) >= Number(endTime))
+          ? undefined
+          : closed;
+        const simulated = await answer();
+        node.revertsWith = closed;
+        return simulated;
+      });
+      const settlement = named(await examine(node), "settlement");
+      expect(settlement.status).to.equal(status);
+      expect(settlement.detail).to.include(`settleAll as ${SETTLER}: closed`);
+      expect(
+        settlement.detail.includes("settles the round at its end"),
+      ).to.equal(status === "ok");
+    });
+  }
+
+  it("doctor speaks of a list of accounts if the vault refuses", async () => {
+    const node = new ScriptedNode();
+    node.revertsWith = encodeRevertData("not you");
+    const { fix } = named(await examine(node), "settlement");
+    expect(fix).to.include("list of accounts");
+  });
+
+  it("doctor escapes what the vault reverts with", async () => {
+    const node = new ScriptedNode();
+    node.revertsWith = encodeRevertData("clo\u001b[31msed");
+    const settlement = named(await examine(node), "settlement");
+    expect(settlement.detail).to.include("clo\\u{1b}[31msed");
+    node.overrides = false;
+    const called = named(await examine(node), "settlement");
+    expect(called.detail).to.include("clo\\u{1b}[31msed");
+  });
+});
+
+describe("what doctor finds out of a guard", () => {
+  const GUARD = "0x00000000000000000000000000000000000000A3";
+  const guardErrors = new Interface(RoundGuardArtifact.abi);
+  const refusalOf = (name: string, ...values: readonly unknown[]): string =>
+    guardErrors.encodeErrorResult(name, values);
+
+  /** @param guarded Data that a settlement through the guard reverts with. */
+  const nodeOf = (
+    guarded?: string,
+    direct?: string,
+    round = { isOver: false, isSettled: false },
+  ): ScriptedNode => {
+    const outcome = (data: string | undefined) => {
+      const reverted = data !== undefined && !round.isOver;
+      round.isSettled ||= round.isOver;
+      return { reverted, data: reverted ? data : "0x" };
+    };
+    return new ScriptedNode({
+      codeOf: (address) =>
+        isSame(address, GUARD) ? guardCode() : codeOfVault(address),
+      answerOf: ({ to, data }) =>
+        isSame(to, GUARD)
+          ? outcome(guarded)
+          : isSame(to, VAULT) && data.startsWith(SETTLE)
+            ? outcome(direct)
+            : valuesAnswer(
+                data,
+                round.isSettled ? settledRound(OPEN_ROUND) : OPEN_ROUND,
+              ),
+    });
+  };
+  const examine = async (
+    node: ScriptedNode,
+    ...names: readonly string[]
+  ): Promise<readonly Check[]> => {
+    const settings = {
+      ...{ accounts: "remote", gas: "auto", gasMultiplier: 1 },
+      vault: { maxFeePerGasLimit: 99n },
+    };
+    const host = node.host({ settings });
+    host.guard = GUARD;
+    const checks = await examineSigner(host);
+    return names.map((name) => named(checks, name));
+  };
+
+  for (const [title, guarded, direct, status, detail] of [
+    [
+      "the contracts refuse only the guard",
+      ...[closed, undefined, "fail", "refuse it as their caller: closed"],
+    ],
+    [
+      "the contracts refuse both for other reasons",
+      ...[closed, encodeRevertData("late"), "fail", "their caller: closed"],
+    ],
+    [
+      "the contracts refuse the account in the same way",
+      ...[
+        closed,
+        closed,
+        "ok",
+        "without it, too, a settlement is refused now: closed",
+      ],
+    ],
+    [
+      "the guard refuses the round of this moment",
+      refusalOf("RoundChanged", 1n, 2n),
+      ...[undefined, "ok", "anyone may settle"],
+    ],
+    [
+      "the guard belongs to another account",
+      refusalOf("NotSettler", SETTLER),
+      ...[undefined, "fail", `${SETTLER} may not`],
+    ],
+    [
+      "the round is settled",
+      refusalOf("RoundAlreadySettled"),
+      ...[closed, "ok", "anyone may settle"],
+    ],
+  ] as const) {
+    it(`doctor finds a guard ${status} if ${title}`, async () => {
+      const node = nodeOf(guarded, direct);
+      const [guard] = await examine(node, "guard");
+      expect(guard?.status).to.equal(status);
+      expect(guard?.detail).to.include(detail);
+      const calls = node.asked.filter(({ method }) => method === "eth_call");
+      expect(calls.map(({ params }) => params[1])).not.to.include("pending");
+    });
+  }
+
+  /** @returns The answer to a simulation in which the guard keeps a token of the vault. */
+  const withKeptToken = (answer: unknown): unknown => {
+    const topics = [VAULT, GUARD, 7].map((value) => `0x${word(BigInt(value))}`);
+    const transfer = id("Transfer(address,address,uint256)");
+    const logs = [
+      { address: VAULT, topics: [transfer, ...topics], data: "0x" },
+    ];
+    return listOf(answer).map((one) => {
+      const calls = listOf(fieldsOf(one)["calls"]);
+      return {
+        ...fieldsOf(one),
+        calls: calls.map((call, place) => ({
+          ...fieldsOf(call),
+          // The request for the guard's balances has six calls: the balance is the second and the last.
+          ...(calls.length === 6 &&
+            place % 4 === 1 && { returnData: `0x${word(BigInt(place))}` }),
+          logs,
+        })),
+      };
+    });
+  };
+
+  it("doctor fails for a guard in which a token of the vault would stay", async () => {
+    const node = nodeOf();
+    node.on("eth_simulateV1", async (_params, answer) =>
+      withKeptToken(await answer()),
+    );
+    const [found] = await examine(node, "settlement");
+    expect(found?.status).to.equal("fail");
+    expect(found?.detail).to.include(`nobody can take them: ${VAULT}`);
+  });
+
+  it("doctor fails for a guard whose tokens are not named on a node on which nothing can be simulated, as every run does", async () => {
+    const node = nodeOf();
+    node.overrides = false;
+    const [found] = await examine(node, "settlement");
+    expect(found?.status).to.equal("fail");
+    expect(found?.detail).to.include("not known which tokens");
+  });
+
+  for (const [title, keeps, status, detail] of [
+    ["settles", false, "ok", "it settles the round at its end"],
+    [
+      "would keep a token of the vault",
+      ...[true, "fail", `nobody can take them: ${VAULT}`],
+    ],
+  ] as const) {
+    it(`doctor finds the settlement ${status} and the guard ok, with the line to write, if the vault refuses now and the guard ${title} at the round's end`, async () => {
+      const round = { isOver: false, isSettled: false };
+      const node = nodeOf(closed, closed, round);
+      const { endTime } = node.round;
+      node.on("eth_simulateV1", async (params, answer) => {
+        const blocks = listOf(fieldsOf(params[0])["blockStateCalls"]);
+        const { time } = fieldsOf(fieldsOf(blocks[0])["blockOverrides"]);
+        round.isOver = Number(time) >= Number(endTime);
+        const simulated = await answer();
+        const isKept = keeps && round.isOver;
+        Object.assign(round, { isOver: false, isSettled: false });
+        return isKept ? withKeptToken(simulated) : simulated;
+      });
+      const [settlement, guard] = await examine(node, "settlement", "guard");
+      expect([settlement?.status, guard?.status]).to.deep.equal([
+        ...[status, "ok"],
+      ]);
+      expect(settlement?.detail).to.include(detail);
+      expect(settlement?.fix ?? "").to.include(
+        keeps ? `networks.scripted.vault.tokens to ["${VAULT}"]` : "",
+      );
+    });
+  }
 });

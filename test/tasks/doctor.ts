@@ -9,7 +9,7 @@ import { FACTORY, VAULT } from "../helpers/scripted-contracts.js";
 import { ScriptedNode, handlerOf } from "../helpers/scripted-node.js";
 import { itFails, squeezed, useTasks } from "../helpers/use-tasks.js";
 
-// What each check finds: test/plugin/doctor.ts and doctor-settlement.ts.
+// What each check finds: test/plugin/doctor.ts.
 describe("vault doctor", () => {
   const { env } = process;
   afterEach(() => {

@@ -1,13 +1,13 @@
 import { expect } from "chai";
 import type { HttpNetworkUserConfig } from "hardhat/types/config";
 
-import type { VaultErrorCode } from "../../src/errors.js";
-import { Redactor } from "../../src/foreign-text.js";
-import { classify } from "../../src/rpc/errors.js";
-import { expectVaultError } from "../helpers/assertions.js";
-import { connectTo } from "../helpers/hre.js";
-import { startRpcServer } from "../helpers/rpc-server.js";
-import type { RpcHandler, RpcServer } from "../helpers/rpc-server.js";
+import type { VaultErrorCode } from "../../../src/errors.js";
+import { Redactor } from "../../../src/foreign-text.js";
+import { classify } from "../../../src/rpc/errors.js";
+import { expectVaultError } from "../../helpers/assertions.js";
+import { connectTo } from "../../helpers/hre.js";
+import { startRpcServer } from "../../helpers/rpc-server.js";
+import type { RpcHandler, RpcServer } from "../../helpers/rpc-server.js";
 
 /** As providers put it into the path, the query or the user part of a URL. */
 const KEY = "a1b2c3d4e5f60718293a4b5c6d7e8f90";
