@@ -15,7 +15,7 @@ import type {
 } from "../protocol/index.js";
 import { describeBlock } from "../rpc/blocks.js";
 import type { BlockId } from "../rpc/blocks.js";
-import type { CallResult } from "../rpc/chain.js";
+import type { CallResult } from "../rpc/revert-reason.js";
 import { mockHint } from "./addresses.js";
 import type { LocatedAddress } from "./addresses.js";
 import {

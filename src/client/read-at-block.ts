@@ -15,14 +15,13 @@ import {
   getChainId,
   hasCode,
 } from "../rpc/chain.js";
-import type { CallResult } from "../rpc/chain.js";
+import type { CallResult, ErrorAbisOf } from "../rpc/revert-reason.js";
 import { isRefusal } from "../rpc/errors.js";
 import type { RequestOptions, RpcClient } from "../rpc/rpc-client.js";
 import type { LocatedAddress } from "./addresses.js";
 import { decodeAnswer, decodeOutputs } from "./codec.js";
 import type { EncodedCall, LocatedCall } from "./codec.js";
-import { explainAnswer } from "./error-abis.js";
-import type { ErrorAbisOf } from "./error-abis.js";
+import { explainAnswer } from "../rpc/revert-reason.js";
 import { option } from "./inputs.js";
 import type { AccountLike, BlockTag, OptionsOf } from "./inputs.js";
 import { tryLens } from "./lens/lens.js";

@@ -35,8 +35,8 @@ import type {
   LocatedRole,
 } from "./addresses.js";
 import { encodeCall } from "./codec.js";
-import { errorAbisIn } from "./error-abis.js";
-import type { ErrorAbisOf } from "./error-abis.js";
+import { errorAbisIn } from "../rpc/revert-reason.js";
+import type { ErrorAbisOf } from "../rpc/revert-reason.js";
 import {
   checkOptions,
   option,

@@ -1,12 +1,11 @@
 // Why the contracts refuse a settlement, or the guard on its way.
 
 import { silentRevertHint } from "../client/codec.js";
-import { explainReason } from "../client/error-abis.js";
+import { decodeRevertReason, explainReason } from "../rpc/revert-reason.js";
 import { isRefusalCode, vaultError } from "../errors.js";
 import type { VaultError, VaultErrorCode } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { describeTime } from "../protocol/index.js";
-import { decodeRevertReason } from "../rpc/revert-reason.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
 import { describeKey } from "./call.js";
 import type { SettlementRoute } from "./call.js";

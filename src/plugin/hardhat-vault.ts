@@ -5,7 +5,7 @@ import type { HookContext } from "hardhat/types/hooks";
 import type { ChainType, NetworkConnection } from "hardhat/types/network";
 
 import type { AddressResolver, LocatedAddress } from "../client/addresses.js";
-import type { ErrorAbisOf } from "../client/error-abis.js";
+import type { ErrorAbisOf } from "../rpc/revert-reason.js";
 import { withCallerStack } from "../caller-stack.js";
 import { parseAddress } from "../client/inputs.js";
 import { fallbackTo } from "../errors.js";

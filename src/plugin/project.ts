@@ -3,8 +3,8 @@ import type { ArtifactManager } from "hardhat/types/artifacts";
 import type { NetworkConfig } from "hardhat/types/config";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
-import { indexErrors } from "../client/error-abis.js";
-import type { ErrorAbisOf } from "../client/error-abis.js";
+import { indexErrors } from "../rpc/revert-reason.js";
+import type { ErrorAbisOf } from "../rpc/revert-reason.js";
 import { asRecord } from "../json.js";
 import { Redactor } from "../foreign-text.js";
 

@@ -1,5 +1,3 @@
-import type { Buffer } from "node:buffer";
-
 import { isHexString, toQuantity } from "ethers";
 
 import { fallbackTo, hasErrorCode } from "../errors.js";
@@ -7,9 +5,9 @@ import { asRecord } from "../json.js";
 import { TRANSACTION_GAS_CAP, requestAt, toBlockId } from "./blocks.js";
 import type { BlockId } from "./blocks.js";
 import { isRefusal } from "./errors.js";
-import { decodeRevertReason } from "./revert-reason.js";
-import type { RevertReason } from "./revert-reason.js";
-import type { Reverted, RpcClient } from "./rpc-client.js";
+import { returnedRevert } from "./revert-reason.js";
+import type { CallResult, RevertReason } from "./revert-reason.js";
+import type { RpcClient } from "./rpc-client.js";
 
 export const CHAIN_METHOD = "eth_chainId";
 
@@ -119,8 +117,6 @@ export interface CallRequest {
   readonly data: string;
 }
 
-export type CallResult = { readonly data: Buffer } | Reverted;
-
 /**
  * Makes an `eth_call`.
  *
@@ -164,13 +160,8 @@ export async function tryCall(
     }
     return await callWith(TRANSACTION_GAS_CAP);
   });
-  if ("reverted" in answer) {
-    return answer.reverted;
-  }
-  // Some networks and proxies return a revert as a result. What is tried returns nothing, and
-  // no values have the length of a selector and whole words.
-  const { data } = answer;
-  return data.length % 32 === 4
-    ? decodeRevertReason(`0x${data.toString("hex")}`, [], rpc.hide)
-    : undefined;
+  return "data" in answer
+    ? // What is tried returns nothing.
+      returnedRevert(answer.data, rpc.hide)?.reverted
+    : answer.reverted;
 }

@@ -1,14 +1,19 @@
+import type { Buffer } from "node:buffer";
+
 import { panicErrorCodeToMessage } from "@nomicfoundation/hardhat-utils/panic-errors";
 import {
   AbiCoder,
   ErrorFragment,
+  Fragment,
   Interface,
   dataSlice,
   isHexString,
 } from "ethers";
+import type { InterfaceAbi } from "ethers";
 
 import { IMockErrors__factory } from "../bindings/factories/IMockErrors__factory.js";
-import { MAX_FOREIGN_TEXT } from "../foreign-text.js";
+import { invalidArgument } from "../errors.js";
+import { MAX_FOREIGN_TEXT, quoteForeignText } from "../foreign-text.js";
 import { RoundGuardArtifact } from "../guard/artifact.js";
 import { toJsonValue } from "../json.js";
 
@@ -25,6 +30,13 @@ export interface RevertReason {
   /** The revert data, 0x hex. */
   readonly data: string;
 }
+
+export interface Reverted {
+  readonly reverted: RevertReason;
+}
+
+/** What an `eth_call` returned. */
+export type CallResult = { readonly data: Buffer } | Reverted;
 
 /** The text of a revert without data. */
 export const NO_REASON = "no reason given";
@@ -201,4 +213,93 @@ function reasonIn(message: string): string {
       message,
     ) ?? [];
   return (listed ?? rest.replace(/^\((.*)\)$/su, "$1")).trim();
+}
+
+/** Finds the ABIs of the custom errors that have a selector. */
+export type ErrorAbisOf = (
+  selector: string,
+) => Promise<readonly ErrorFragment[]> | readonly ErrorFragment[];
+
+/** @throws VaultError VAULT_INVALID_ARGUMENT for an ABI that cannot be parsed */
+export function errorAbisIn(abis: readonly InterfaceAbi[]): ErrorAbisOf {
+  const errors = abis.flatMap((abi, index) => {
+    try {
+      const entries: unknown = typeof abi === "string" ? JSON.parse(abi) : abi;
+      if (!Array.isArray(entries)) {
+        throw new TypeError("an ABI is a list");
+      }
+      return entries
+        .map((entry) => Fragment.from(entry))
+        .filter((fragment) => fragment instanceof ErrorFragment);
+    } catch (error) {
+      throw invalidArgument(`abis[${index}]`, quoteForeignText(String(error)));
+    }
+  });
+  return indexErrors(errors);
+}
+
+/** Indexes errors by selector, so that each is hashed once. */
+export function indexErrors(
+  errors: readonly ErrorFragment[],
+): (selector: string) => readonly ErrorFragment[] {
+  const found = Map.groupBy(errors, ({ selector }) => selector);
+  return (selector) => found.get(selector) ?? [];
+}
+
+/** What a reason is decoded with: custom errors, and the secrets to hide in its words. */
+interface Decoder {
+  readonly errorAbisOf: ErrorAbisOf;
+  readonly rpc: { readonly hide: (text: string) => string };
+}
+
+/** Decodes an unknown reason as a custom error, if one is found. */
+export async function explainReason(
+  given: RevertReason,
+  { errorAbisOf, rpc: { hide } }: Decoder,
+): Promise<RevertReason> {
+  // The words of a reason without data are the node's, hidden in when it was classified.
+  const reason =
+    given.data === "0x" ? given : decodeRevertReason(given.data, [], hide);
+  const { kind, data } = reason;
+  if (kind !== "unknown" || data.length < 10) {
+    return reason;
+  }
+  try {
+    return decodeRevertReason(
+      data,
+      await errorAbisOf(data.slice(0, 10).toLowerCase()),
+      hide,
+    );
+  } catch {
+    // An unreadable artifact must not hide the revert.
+    return reason;
+  }
+}
+
+/** Decodes the reason of a revert, also of one that is returned as a result. */
+export async function explainAnswer(
+  answer: CallResult,
+  decoder: Decoder,
+): Promise<CallResult> {
+  const given = "data" in answer ? returnedRevert(answer.data) : answer;
+  if (given === undefined) {
+    return answer;
+  }
+  const reverted = await explainReason(given.reverted, decoder);
+  return "data" in answer && reverted.kind === "unknown"
+    ? answer
+    : { reverted };
+}
+
+/**
+ * The revert that some networks and proxies return as a result: no values have the length of
+ * a selector and whole words.
+ */
+export function returnedRevert(
+  data: Buffer,
+  hide?: (text: string) => string,
+): Reverted | undefined {
+  return data.length % 32 === 4
+    ? { reverted: decodeRevertReason(`0x${data.toString("hex")}`, [], hide) }
+    : undefined;
 }

@@ -8,7 +8,7 @@ import { Redactor } from "../foreign-text.js";
 import { classify, isEmptyAnswer } from "./errors.js";
 import type { Failure, RetryReason } from "./errors.js";
 import { ResponseParser } from "./response-parser.js";
-import type { RevertReason } from "./revert-reason.js";
+import type { Reverted } from "./revert-reason.js";
 import { orAbort, pause } from "./signals.js";
 
 /** The part of an EIP-1193 provider that this package needs. */
@@ -35,10 +35,6 @@ export function requireProvider(provider: Eip1193Provider): Eip1193Provider {
 
 export interface Answered {
   readonly result: unknown;
-}
-
-export interface Reverted {
-  readonly reverted: RevertReason;
 }
 
 /** A request that is about to be repeated. */

@@ -10,7 +10,8 @@ import { fallbackTo, vaultError } from "../errors.js";
 import type { GivenValue, VaultError } from "../errors.js";
 import { formatGasPrice } from "../protocol/round.js";
 import type { VaultHost } from "../host.js";
-import type { Reverted, RpcClient } from "../rpc/rpc-client.js";
+import type { Reverted } from "../rpc/revert-reason.js";
+import type { RpcClient } from "../rpc/rpc-client.js";
 
 /** Gas prices that a transaction offers, in wei. */
 export type Fees =

@@ -5,7 +5,7 @@ import { usesAllGas } from "../guard/refusal.js";
 import type { VaultHost } from "../host.js";
 import type { Address } from "../protocol/index.js";
 import type { BlockInfo, NextBlock } from "../rpc/blocks.js";
-import type { CallResult } from "../rpc/chain.js";
+import type { CallResult } from "../rpc/revert-reason.js";
 
 /**
  * Outcome of a simulated settlement:

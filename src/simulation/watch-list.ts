@@ -16,7 +16,7 @@ import { assertInvariant, invalidArgument } from "../errors.js";
 import { asRecord } from "../json.js";
 import { get, operationEntry, standaloneQueries } from "../protocol/index.js";
 import type { Address, Field, VaultRound } from "../protocol/index.js";
-import type { CallResult } from "../rpc/chain.js";
+import type { CallResult } from "../rpc/revert-reason.js";
 import { NATIVE } from "./tokens.js";
 import type { ReadingChange, ReadingValue, State, Watched } from "./types.js";
 

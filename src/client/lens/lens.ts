@@ -8,7 +8,7 @@ import { quoteForeignText } from "../../foreign-text.js";
 import { isReorganised } from "../../rpc/blocks.js";
 import type { BlockId, BlockInfo } from "../../rpc/blocks.js";
 import { callContract, getChainId } from "../../rpc/chain.js";
-import type { CallResult } from "../../rpc/chain.js";
+import type { CallResult } from "../../rpc/revert-reason.js";
 import { isRefusal } from "../../rpc/errors.js";
 import { fewRetries } from "../../rpc/rpc-client.js";
 import { decodeRevertReason } from "../../rpc/revert-reason.js";

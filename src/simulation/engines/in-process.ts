@@ -30,7 +30,7 @@ import {
 } from "../../rpc/blocks.js";
 import type { BlockId } from "../../rpc/blocks.js";
 import { callContract, tryCall } from "../../rpc/chain.js";
-import type { CallResult } from "../../rpc/chain.js";
+import type { CallResult } from "../../rpc/revert-reason.js";
 import { decodeRevertReason } from "../../rpc/revert-reason.js";
 import type { RpcClient } from "../../rpc/rpc-client.js";
 import { getReceipt, CALL_TRACER, trace } from "../../rpc/transactions.js";

@@ -16,7 +16,7 @@ import { usesAllGas } from "../../guard/refusal.js";
 import { asRecord } from "../../json.js";
 import { requireSameBranch, toBlockId } from "../../rpc/blocks.js";
 import type { Block, BlockInfo } from "../../rpc/blocks.js";
-import type { CallResult } from "../../rpc/chain.js";
+import type { CallResult } from "../../rpc/revert-reason.js";
 import { isRefusal } from "../../rpc/errors.js";
 import { ResponseParser } from "../../rpc/response-parser.js";
 import { fewRetries } from "../../rpc/rpc-client.js";
