@@ -4,13 +4,19 @@ import { expect } from "chai";
 import { AbiCoder, getBytes, hexlify } from "ethers";
 import fc from "fast-check";
 
-import { decodeOutputs } from "../../src/client/codec.js";
+import {
+  decodeAnswer,
+  decodeOutputs,
+  encodeCall,
+} from "../../src/client/codec.js";
 import {
   operationEntry,
   operations,
   readOperationNames,
 } from "../../src/protocol/index.js";
 import type { ReadOperationName } from "../../src/protocol/index.js";
+import { decodeRevertReason } from "../../src/rpc/revert-reason.js";
+import { expectVaultError } from "../helpers/assertions.js";
 import { decodeGenerally } from "../helpers/general-decoder.js";
 import { anyString } from "../helpers/hostile-text.js";
 
@@ -224,6 +230,142 @@ describe("client - decodeOutputs", () => {
         }),
         { numRuns: 400 },
       );
+    });
+  }
+});
+
+describe("client - encodeCall", () => {
+  const words = (...numbers: readonly number[]): string =>
+    numbers.map((number) => number.toString(16).padStart(64, "0")).join("");
+
+  for (const [operation, args, role, data] of [
+    ["queryVolume", [], "vault", "0xa69590a8"],
+    ["getLPAmountInfo", ["public"], "publicPool", "0x53ac2d24"],
+    ["getLPAmountInfo", ["private"], "privatePool", "0x53ac2d24"],
+    ["getOrderInfo", [7n], "trading", `0xd311636b${words(7)}`],
+    ["getFundingFeeRate", ["put"], "underlyingAsset", `0xc138aa5f${words(2)}`],
+    [
+      "calMargins",
+      [{ endTime: 3n, maxVolume: 1, APY: 2n }],
+      "vault",
+      `0xb6624fb0${words(1, 2, 3)}`,
+    ],
+  ] as const) {
+    it(`encodeCall() encodes ${operation}, of the ${role} contract`, () => {
+      expect(encodeCall(operation, args)).to.deep.equal({
+        ...{ operation, role, data },
+      });
+    });
+  }
+
+  for (const [operation, args, where] of [
+    ["queryVolume", [1n], "queryVolume"],
+    ["getOrderInfo", [1n, 2n], "getOrderInfo"],
+    ["getLPAmountInfo", ["public", 1n], "getLPAmountInfo"],
+    ["getLPAmountInfo", ["both"], "pool"],
+    ["calMargins", [{ maxVolume: 1n, APR: 2n }], "calMargins"],
+  ] as const) {
+    it(`encodeCall() refuses ${args.length} arguments of ${operation} for ${where}`, async () => {
+      const { details } = await expectVaultError(
+        () => encodeCall(operation, args),
+        "VAULT_INVALID_ARGUMENT",
+      );
+      expect(details["where"]).to.equal(where);
+    });
+  }
+});
+
+describe("client - decodeAnswer", () => {
+  const call = {
+    ...({ operation: "queryVolume", role: "vault" } as const),
+    address: "0x1111111111111111111111111111111111111111",
+    source: "a test",
+  } as const;
+  const seen = { network: "live", lacksCode: false };
+  const revert = (data: string) => ({ reverted: decodeRevertReason(data) });
+  const words = (count: number) => ({ data: Buffer.alloc(32 * count) });
+  const reason = `0x08c379a0${Buffer.from(
+    getBytes(AbiCoder.defaultAbiCoder().encode(["string"], ["closed"])),
+  ).toString("hex")}`;
+
+  it("decodeAnswer() returns the value, also of an account that is said to lack code", () => {
+    const data = Buffer.from("7".padStart(64, "0"), "hex");
+    for (const lacksCode of [false, true]) {
+      const value = decodeAnswer(call, { data }, { ...seen, lacksCode });
+      expect(value).to.equal(7n);
+    }
+  });
+
+  for (const [title, answer, more, code, says] of [
+    [
+      "a revert without a reason",
+      revert("0x"),
+      {},
+      "VAULT_CALL_REVERTED",
+      /without a reason.*comes from a test, and that network live is its chain/u,
+    ],
+    [
+      "a revert with one",
+      revert(reason),
+      {},
+      "VAULT_CALL_REVERTED",
+      /reverted: closed .*This reason is from the contract/u,
+    ],
+    [
+      "words too many",
+      words(2),
+      { lacksCode: true },
+      "VAULT_RETURN_DATA_MALFORMED",
+      /64 bytes instead of 32/u,
+    ],
+    [
+      "nothing of an account with code",
+      words(0),
+      {},
+      "VAULT_RETURN_DATA_MALFORMED",
+      /0 bytes instead of 32/u,
+    ],
+    [
+      "nothing of an account without code",
+      words(0),
+      { lacksCode: true },
+      "VAULT_NO_CODE",
+      /no contract code at 0x1{40}, the vault contract/u,
+    ],
+    [
+      "nothing of an account without code, at a block",
+      words(0),
+      { lacksCode: true, block: "0x5" },
+      "VAULT_NO_CODE",
+      /no contract code at 0x1{40} at block 5, the vault contract/u,
+    ],
+  ] as const) {
+    it(`decodeAnswer() throws ${code} for ${title}`, async () => {
+      const { message } = await expectVaultError(
+        () => decodeAnswer(call, answer, { ...seen, ...more }),
+        code,
+      );
+      expect(message).to.match(says);
+    });
+  }
+
+  for (const [what, source, says] of [
+    ["a mock", "deployMocks()", /The contract is a mock \(deployMocks\(\)\)/u],
+    [
+      "an order",
+      "a test",
+      /: There may be no order with this id\. This reason/u,
+    ],
+  ] as const) {
+    it(`decodeAnswer() has advice of its own for the revert of ${what}`, async () => {
+      const operation =
+        what === "an order" ? ("getOrderInfo" as const) : call.operation;
+      const { fix } = await expectVaultError(
+        () =>
+          decodeAnswer({ ...call, operation, source }, revert(reason), seen),
+        "VAULT_CALL_REVERTED",
+      );
+      expect(`: ${fix}`).to.match(says);
     });
   }
 });

@@ -4,7 +4,12 @@ import { Interface } from "ethers";
 import { RoundGuardArtifact } from "../../src/guard/artifact.js";
 import { decodeRevertReason } from "../../src/rpc/revert-reason.js";
 
-import { explainRefusal, statusOfRefusal } from "../../src/guard/refusal.js";
+import {
+  explainRefusal,
+  outOfGas,
+  statusOfRefusal,
+  usesAllGas,
+} from "../../src/guard/refusal.js";
 import { GUARD } from "../helpers/keeper.js";
 import {
   FACTORY,
@@ -26,6 +31,25 @@ describe("the status of a settlement that is refused before it is sent", () => {
   ] as const) {
     it(`is ${is} with ${String(code)}`, () => {
       expect(statusOfRefusal(code)).to.equal(is);
+    });
+  }
+});
+
+describe("a settlement that runs out of gas", () => {
+  it("has used 95 % of its gas or more", () => {
+    const isOf = (gasUsed: bigint) => usesAllGas({ gasUsed, gasGiven: 200n });
+    expect([isOf(189n), isOf(190n)]).to.deep.equal([false, true]);
+  });
+
+  for (const [isCertain, cause] of [
+    [true, "out of gas: it uses all of the 7 that a test gives. Raise it."],
+    [false, "out of gas, or an invalid instruction: it uses all of the 7 "],
+  ] as const) {
+    it(`is explained as "${cause}"`, () => {
+      const limit = { gas: 7n, limit: "a test gives", remedy: "Raise it." };
+      const { code, reason } = outOfGas("live", isCertain, limit);
+      expect(code).to.equal("VAULT_OUT_OF_GAS");
+      expect(reason.slice(0, cause.length)).to.equal(cause);
     });
   }
 });

@@ -1,6 +1,10 @@
 import { expect } from "chai";
+import { dataSlice, id } from "ethers";
 
+import { callsForFailure } from "../../src/mocks/failure.js";
+import type { FailureCondition } from "../../src/mocks/failure.js";
 import { encodeRevertData } from "../../src/mocks/index.js";
+import { mockInterfaces } from "../../src/mocks/mock-contracts.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { SECOND } from "../helpers/names.js";
 
@@ -50,4 +54,44 @@ describe("the reason of a failure", () => {
         .and.match(new RegExp(says, "u"));
     });
   }
+});
+
+describe("the calls that script a failure", () => {
+  const selector = "0xd311636b";
+  const anybody = dataSlice(id("hardhat-vault/anybody"), 12);
+  const from = { from: SECOND };
+  const args: FailureCondition = { args: [7n] };
+  const order = `0x${word("7")}`;
+  for (const [condition, reason, setter, values] of [
+    [{}, { data: "0x12" }, "setRevertWhen", [anybody, "0x", "0x12"]],
+    [from, { data: "0x" }, "setRevertWhen", [SECOND, "0x", "0x"]],
+    [args, { data: "0x" }, "setRevertWhen", [anybody, order, "0x"]],
+    [{}, null, "clearRevert", []],
+    [from, null, "clearRevertWhen", [SECOND, "0x"]],
+    [args, null, "clearRevertWhen", [anybody, order]],
+    [{ ...from, ...args }, null, "clearRevertWhen", [SECOND, order]],
+  ] as const) {
+    it(`callsForFailure() calls ${setter} for [${Object.keys(condition).join()}] with ${reason === null ? "no reason" : reason.data}`, () => {
+      const calls = callsForFailure({
+        ...{ operation: "getOrderInfo", reason, ...condition },
+      });
+      const { trading } = mockInterfaces;
+      expect(calls.map(({ role }) => role)).to.deep.equal(["trading"]);
+      const parsed = trading.parseTransaction(calls[0] ?? { data: "0x" });
+      expect(parsed?.name).to.equal(setter);
+      expect(
+        parsed?.args.map((value) => String(value).toLowerCase()),
+      ).to.deep.equal(
+        [selector, ...values].map((value) => value.toLowerCase()),
+      );
+    });
+  }
+
+  it("callsForFailure() scripts each contract that has the operation", () => {
+    const failure = { operation: "getLPAmountInfo", reason: "dry" } as const;
+    const rolesOf = (more: FailureCondition) =>
+      callsForFailure({ ...failure, ...more }).map(({ role }) => role);
+    expect(rolesOf({})).to.deep.equal(["publicPool", "privatePool"]);
+    expect(rolesOf({ args: ["private"] })).to.deep.equal(["privatePool"]);
+  });
 });
