@@ -8,6 +8,7 @@ import {
   assertInvariant,
   errorsByKind,
   fallbackTo,
+  hasErrorCode,
   refusesSettlement,
   textsForCommandLine,
   vaultError,
@@ -190,6 +191,14 @@ describe("errors", () => {
     const ofNodes = fallbackTo(7, ({ kind }) => kind === "rpc");
     await expectVaultError(() => ofNodes(error), "VAULT_NOT_CONFIRMED");
     expect(() => fallbackTo(7)(new Error("other"))).to.throw("other");
+  });
+
+  it("hasErrorCode() is true of an error of this package with one of the codes", () => {
+    const error = vaultError("VAULT_NOT_CONFIRMED", {});
+    const codes = ["VAULT_NO_TERMINAL", "VAULT_NOT_CONFIRMED"] as const;
+    expect(hasErrorCode(error, ...codes)).to.equal(true);
+    expect(hasErrorCode(error, codes[0])).to.equal(false);
+    expect(hasErrorCode({ code: codes[1] }, ...codes)).to.equal(false);
   });
 
   it("braces in an argument are not filled", () => {
