@@ -68,7 +68,7 @@ const at = option(
 const raw = flag("Show unscaled integers");
 const timeout = option(
   "seconds",
-  "Most seconds to read (default: 300 a request)",
+  "Most seconds for a variable of the configuration, and then to read (default: 300 a request)",
 );
 /** The sender of calls. */
 const from = option(
@@ -139,7 +139,7 @@ const ofListings = {
 /** Of tasks that wait until their transactions are mined. */
 const timeoutOfTransaction = option(
   "seconds",
-  "Most seconds to finish (default: 120 until mined)",
+  "Most seconds for a variable of the configuration, and then to finish (default: 120 until mined)",
 );
 
 /** The task of an operation, with an option for each input. */
@@ -259,7 +259,7 @@ export const tasks = {
     ),
     timeout: option(
       "seconds",
-      "Most seconds to wait once the transaction is sent (default: 300)",
+      "Most seconds for a variable of the configuration, and once the transaction is sent (default: 300)",
     ),
     resume: flag("Only finish an interrupted settlement; start no other"),
     bump: flag("With --resume: send it again at a higher fee"),

@@ -8,6 +8,7 @@ import type { BlockTag } from "../src/client/inputs.js";
 import { readHeader } from "../src/client/read-at-block.js";
 import type { VaultClient } from "../src/client/vault-client.js";
 import { hasErrorCode, vaultError } from "../src/errors.js";
+import type { VaultError } from "../src/errors.js";
 import { FORK_NETWORK } from "../src/host.js";
 import { asRecord } from "../src/json.js";
 import { settingsOf } from "../src/plugin/addresses.js";
@@ -15,6 +16,7 @@ import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { projectRedactor, redactorFor } from "../src/plugin/project.js";
 import { escapeUntrusted, quoteForeignText } from "../src/foreign-text.js";
 import { classify } from "../src/rpc/errors.js";
+import { orAbort } from "../src/rpc/signals.js";
 import type { PinnedBlock } from "../src/rpc/blocks.js";
 import type { CommonValues } from "./definitions.js";
 import type { Envelope } from "./output/screen.js";
@@ -22,13 +24,17 @@ import type { Task } from "./parse-options.js";
 import { taskAction, toVaultError } from "./run-task.js";
 import type { TaskResult, TaskSurroundings } from "./run-task.js";
 
-/** How a task opens the network. */
-export interface Opening extends Pick<
-  CommonValues,
-  "at" | "instance" | "timeout"
-> {
+/** How a task opens the network. Times are milliseconds. */
+export interface Opening extends Pick<CommonValues, "at" | "instance"> {
   /** `read` never resolves a private key, nor prompts for one. */
   readonly access: "read" | "write";
+  /** For each variable of the configuration. */
+  readonly timeout?: number | undefined;
+  /**
+   * Upper bound for the configured timeout of a request, after which Hardhat ends one that
+   * nobody waits for any more. Default: `timeout`.
+   */
+  readonly requestTimeout?: number;
 }
 
 /** Opens the selected network for one task, and closes it afterwards. */
@@ -37,7 +43,8 @@ export async function withVault<T>(
   opening: Opening,
   work: (vault: HardhatVault) => Promise<T>,
 ): Promise<T> {
-  const { access, at, instance, timeout = Infinity } = opening;
+  const { access, at, instance, timeout } = opening;
+  const { requestTimeout = timeout ?? Infinity } = opening;
   const { name: network, config } = selectedNetwork(hre);
   const waiting = `Waiting for ${escapeUntrusted(network)}`;
   terminal.progress(waiting);
@@ -58,12 +65,11 @@ export async function withVault<T>(
           override: {
             ...(access === "read" &&
               config.accounts !== "remote" && { accounts: "remote" }),
-            // Hardhat ends a request that nobody waits for any more.
-            ...(timeout < config.timeout && { timeout }),
+            ...(requestTimeout < config.timeout && { timeout: requestTimeout }),
           },
         });
   };
-  const hooks = { fetchValue: fetchVariable };
+  const hooks = limitVariables(timeout);
   hre.hooks.registerHandlers("configurationVariables", hooks);
   let connection: Awaited<ReturnType<typeof connect>> | undefined;
   try {
@@ -116,25 +122,34 @@ export function selectedNetwork(hre: HardhatRuntimeEnvironment): {
   return { name, config };
 }
 
-/** Names the variable for which a keystore asks without a terminal. */
-const fetchVariable: ConfigurationVariableHooks["fetchValue"] = async (
-  context,
-  variable,
-  next,
-) => {
-  try {
-    return await next(context, variable);
-  } catch (error) {
-    if (!hasErrorCode(error, "VAULT_HARDHAT_ERROR")) {
-      throw error;
-    }
-    const name = quoteForeignText(variable.name);
-    throw vaultError("VAULT_CONFIG_VARIABLE", {
-      where: `The configuration variable ${name}`,
-      problem: `${String(error.details["problem"])} Set ${name} in the environment of this process: a scheduler such as cron has an environment of its own.`,
-    });
-  }
-};
+/**
+ * Ends the wait for each variable of the configuration in time, and names one that a keystore
+ * has not given, or for which it asks without a terminal.
+ */
+function limitVariables(
+  timeout: number | undefined,
+): Partial<ConfigurationVariableHooks> {
+  return {
+    fetchValue: async (context, variable, next) => {
+      const name = quoteForeignText(variable.name);
+      const unresolved = (problem: string): VaultError =>
+        vaultError("VAULT_CONFIG_VARIABLE", {
+          where: `The configuration variable ${name}`,
+          problem: `${problem} Set ${name} in the environment of this process: a scheduler such as cron has an environment of its own.`,
+        });
+      const seconds = Number(timeout) / 1_000;
+      const late = `neither a person nor a plugin gave its value within ${seconds} s.`;
+      const fetch = async (): Promise<string> => await next(context, variable);
+      try {
+        return await orAbort(fetch, [], timeout, () => unresolved(late));
+      } catch (error) {
+        throw hasErrorCode(error, "VAULT_HARDHAT_ERROR")
+          ? unresolved(String(error.details["problem"]))
+          : error;
+      }
+    },
+  };
+}
 
 function actionWith(access: "read" | "write") {
   return <Values extends CommonValues>(

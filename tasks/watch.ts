@@ -38,7 +38,7 @@ export default taskAction(
   async (args, surroundings) =>
     await withVault(
       surroundings,
-      { ...args, access: "read", timeout: CHECK_TIMEOUT_MS },
+      { ...args, access: "read", requestTimeout: CHECK_TIMEOUT_MS },
       async (vault) => {
         const { out, progress } = surroundings.terminal;
         const isText = out.isTTY && !args.json;

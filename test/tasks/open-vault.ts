@@ -141,7 +141,8 @@ describe("a task whose configuration a keystore has, which asks for its password
     await server.stop();
   });
 
-  const run = async (typed: string) => {
+  /** @param answer What the keystore does in place of asking. */
+  const run = async (typed: string, answer?: () => Promise<string>) => {
     const variable = configVariable("TEST_OF_KEYSTORE");
     const isKey = typed.startsWith("settle");
     const isUrl = typed.startsWith("volume");
@@ -161,10 +162,12 @@ describe("a task whose configuration a keystore has, which asks for its password
       fetchValue: async (context, { name }, next) =>
         name !== "TEST_OF_KEYSTORE"
           ? await next(context, { name, _type: "ConfigurationVariable" })
-          : await context.interruptions.requestSecretInput(
-              "hardhat-keystore",
-              "Enter the password",
-            ),
+          : answer === undefined
+            ? await context.interruptions.requestSecretInput(
+                "hardhat-keystore",
+                "Enter the password",
+              )
+            : await answer(),
     });
     return await runTyped(hre, typed);
   };
@@ -187,6 +190,22 @@ describe("a task whose configuration a keystore has, which asks for its password
       expect(error).to.include({ code: "VAULT_CONFIG_VARIABLE" });
       expect(JSON.stringify(error)).to.match(
         /TEST_OF_KEYSTORE.*hardhat-keystore.*Enter the password.*no terminal.*environment/u,
+      );
+    });
+  }
+
+  for (const [typed, code] of [
+    ["volume --timeout 1 --json", "VAULT_CONFIG_VARIABLE"],
+    ["settle --yes --timeout 1 --json", "VAULT_CONFIG_VARIABLE"],
+  ] as const) {
+    it(`vault ${typed} does not wait longer for a variable: ${code}`, async () => {
+      const never = async (): Promise<string> =>
+        await new Promise(() => undefined);
+      const { stdout, exitCode } = await run(typed, never);
+      expect(exitCode).to.equal(1);
+      expect(errorOf(stdout)).to.include({ code });
+      expect(JSON.stringify(errorOf(stdout))).to.match(
+        /TEST_OF_KEYSTORE.* within 1 s/u,
       );
     });
   }
