@@ -44,29 +44,32 @@ function define(
   return builder.setAction(load).build();
 }
 
-/** Loads one of the actions for mocks. */
-function ofMocks(
-  name: "deployMocks" | "nextRound" | "set" | "fail" | "succeed",
+/** Loads one action of a file that has several. */
+function oneOf<Name extends string>(
+  load: () => Promise<Readonly<Record<Name, NewTaskActionFunction>>>,
+  name: Name,
 ): LoadAction {
-  return async () => ({ default: (await import("./mock.js"))[name] });
+  return async () => ({ default: (await load())[name] });
 }
+
+const ofMocks = () => import("./mock.js");
 
 /** In the order in which the tasks are listed. */
 const actions: Readonly<Record<keyof typeof tasks, LoadAction>> = {
   status: () => import("./status.js"),
-  orders: () => import("./orders.js"),
-  rounds: () => import("./rounds.js"),
+  orders: oneOf(() => import("./lists.js"), "ordersAction"),
+  rounds: oneOf(() => import("./lists.js"), "roundsAction"),
   report: () => import("./report.js"),
-  simulate: () => import("./simulate.js"),
-  settle: () => import("./settle.js"),
-  "deploy-guard": () => import("./deploy-guard.js"),
-  "deploy-mocks": ofMocks("deployMocks"),
-  "mock next-round": ofMocks("nextRound"),
-  "mock set": ofMocks("set"),
-  "mock fail": ofMocks("fail"),
-  "mock succeed": ofMocks("succeed"),
-  capture: () => import("./capture.js"),
-  request: () => import("./request.js"),
+  simulate: oneOf(() => import("./settle.js"), "simulateAction"),
+  settle: oneOf(() => import("./settle.js"), "settleAction"),
+  "deploy-guard": oneOf(() => import("./settle.js"), "deployGuardAction"),
+  "deploy-mocks": oneOf(ofMocks, "deployMocks"),
+  "mock next-round": oneOf(ofMocks, "nextRound"),
+  "mock set": oneOf(ofMocks, "set"),
+  "mock fail": oneOf(ofMocks, "fail"),
+  "mock succeed": oneOf(ofMocks, "succeed"),
+  capture: oneOf(ofMocks, "captureAction"),
+  request: oneOf(() => import("./read.js"), "requestAction"),
   watch: () => import("./watch.js"),
   doctor: () => import("./doctor.js"),
 };

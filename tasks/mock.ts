@@ -1,25 +1,35 @@
+import path from "node:path";
+
 import { deepMerge } from "@nomicfoundation/hardhat-utils/lang";
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
 import { describeInput, parseTime } from "../src/client/inputs.js";
 import { invalidArgument } from "../src/errors.js";
-import { mockScales } from "../src/mocks/scenarios.js";
-import { checkChanges } from "../src/mocks/state.js";
-import type { StateChanges } from "../src/mocks/state.js";
+import { escapeUntrusted, toSafeJson } from "../src/foreign-text.js";
+import { asRecord } from "../src/json.js";
+import { capture } from "../src/mocks/capture.js";
 import { connectMocks } from "../src/mocks/deploy-mocks.js";
 import {
   readClock,
   requireDevelopmentNode,
 } from "../src/mocks/mock-contracts.js";
+import { mockScales } from "../src/mocks/scenarios.js";
+import { checkChanges } from "../src/mocks/state.js";
+import type { StateChanges } from "../src/mocks/state.js";
 import type { FailureCondition } from "../src/mocks/types.js";
 import type { MockVaultHandle } from "../src/plugin/hardhat-vault.js";
 import { contractRoleNames, contractRoles } from "../src/protocol/index.js";
-import { escapeUntrusted } from "../src/foreign-text.js";
-import { asRecord } from "../src/json.js";
 import { tasks } from "./definitions.js";
 import type { CommonValues, TaskValues } from "./definitions.js";
-import { readEnvelope, writeAction } from "./open-vault.js";
-import { labelledValues, notes, say, title } from "./output/screen.js";
+import {
+  hideInOrder,
+  readAction,
+  readEnvelope,
+  writeAction,
+} from "./open-vault.js";
+import { requireReplaceable, writeToFile } from "./output/listing.js";
+import { labelledValues, notes, say, title, toned } from "./output/screen.js";
+import { describeCount } from "./output/values.js";
 import type { Task } from "./parse-options.js";
 
 /** The value of the key `mock`, and the same as a line of text. */
@@ -183,12 +193,12 @@ function parseChanges(
         `it is not path=value, as in ${prefix === "" ? "round." : ""}strikePrice=65000e18`,
       );
     }
-    const path = prefix + name;
-    const change = path
+    const place = prefix + name;
+    const change = place
       .split(".")
       .reduceRight<unknown>(
         (inner, key) => ({ [key]: inner }),
-        parseValue(path, text, now),
+        parseValue(place, text, now),
       );
     changes = deepMerge(changes, asRecord(change));
     return `${name} = ${text}`;
@@ -205,9 +215,57 @@ const times = ["round.startTime", "round.endTime"];
 /** What `none` removes. */
 const removable = /^(?:orders\.[^.]+|generatedOrders|settlement\.reward)$/u;
 
-function parseValue(path: string, text: string, now: number): unknown {
-  if (times.includes(path)) {
-    return parseTime(text, path, now);
+function parseValue(place: string, text: string, now: number): unknown {
+  if (times.includes(place)) {
+    return parseTime(text, place, now);
   }
-  return text === "none" && removable.test(path) ? null : text;
+  return text === "none" && removable.test(place) ? null : text;
 }
+
+const NO_ORDERS =
+  "No order was captured: in a replay each order reverts, and says so. --ids 1-50 captures orders 1 to 50.";
+
+export const captureAction = readAction(
+  tasks.capture,
+  async (vault, { out, ids: orders = [], block: blockTag }) => {
+    // Checked first: a mistake should not cost a scan.
+    await requireReplaceable(out);
+    const captured = await capture(vault, { orders, blockTag });
+    const { fixture, margins, failed } = captured;
+    const recorded = Object.entries(asRecord(fixture["orders"])).map(
+      ([id, order]) => [id, hideInOrder(vault, order)] as const,
+    );
+    const shown = { ...fixture, orders: Object.fromEntries(recorded) };
+    await writeToFile(`${toSafeJson(shown, 2)}\n`, out);
+    const { chainId, block } = fixture;
+    const envelope = { network: vault.networkName, chainId, block };
+    // The path that deployMocks() needs: relative to the project's root, with `/`.
+    const { root } = vault.context.config.paths;
+    const replayed = path.relative(root, path.resolve(out));
+    const inTest = JSON.stringify(
+      escapeUntrusted(replayed.replaceAll(path.sep, "/")),
+    );
+    const counted = { file: out, orders: orders.length, margins, failed };
+    const hasNone = orders.length === 0;
+    return {
+      json: {
+        ...envelope,
+        fixture: { ...counted, ...(hasNone && { note: NO_ORDERS }) },
+      },
+      screen: [
+        title("Vault captured", envelope),
+        notes(
+          `Every reading and ${describeCount(orders.length, "order id")} written to ${escapeUntrusted(out)}.`,
+          hasNone && NO_ORDERS,
+          "In a replay, calMargins reverts for other terms than those of the round.",
+          failed > 0 &&
+            toned(
+              "warn",
+              `${describeCount(failed, "reading")} failed: a replay fails there, too.`,
+            ),
+          `Replay it in a test: await connection.vault.deployMocks({ fixture: ${inTest} })`,
+        ),
+      ],
+    };
+  },
+);

@@ -1,22 +1,42 @@
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
+import {
+  firstOf,
+  fixedAddresses,
+  requireAddress,
+} from "../src/client/addresses.js";
 import { encodeCall } from "../src/client/codec.js";
 import {
   locate,
   readAt,
-  readInOneCall,
   readHeader,
+  readInOneCall,
 } from "../src/client/read-at-block.js";
-import { vaultError } from "../src/errors.js";
+import { invalidArgument, vaultError } from "../src/errors.js";
+import { toSafeJson } from "../src/foreign-text.js";
 import { asRecord } from "../src/json.js";
+import { configuredAddresses } from "../src/plugin/addresses.js";
+import { configuredFrom } from "../src/plugin/hardhat-vault.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
-import { operationEntry, set, queriesOf } from "../src/protocol/index.js";
+import {
+  isReadOperation,
+  operationEntry,
+  queriesOf,
+  set,
+} from "../src/protocol/index.js";
 import type { Field, Query, ReadOperationName } from "../src/protocol/index.js";
-import { readTask } from "./definitions.js";
-import { hideInOrder, readAction } from "./open-vault.js";
-import { labelledValues, title } from "./output/screen.js";
+import { readTask, tasks } from "./definitions.js";
+import type { TaskValues } from "./definitions.js";
+import { hideInOrder, readAction, selectedNetwork } from "./open-vault.js";
+import { code, labelledValues, title } from "./output/screen.js";
 import { formatValue, readingsPart } from "./output/values.js";
-import { parseDecimal, parseFutureTime, toFlag } from "./parse-options.js";
+import {
+  parseDecimal,
+  parseFutureTime,
+  parseInteger,
+  toFlag,
+} from "./parse-options.js";
+import { taskAction } from "./run-task.js";
 
 export function createReadAction(
   operation: ReadOperationName,
@@ -120,8 +140,70 @@ function inUnits(
   return parseDecimal(value, where, tokenDecimals);
 }
 
+/** The network is not opened: its URL may be a secret that is not available. */
+export const requestAction = taskAction(
+  tasks.request,
+  async (args, { hre }) => {
+    const { operation, at = {}, instance } = args;
+    const { role, data } = encodeCall(operation, parseWireArguments(args));
+    const { name: network, config } = selectedNetwork(hre);
+    const { from = configuredFrom(network, config) } = args;
+    const configured = [instance, undefined].map((one) =>
+      configuredAddresses(network, config, one),
+    );
+    const addresses = [fixedAddresses(at, "--at"), ...configured].reduce(
+      firstOf,
+    );
+    const place = { operation, network };
+    const { address: to } = await requireAddress(addresses, role, place);
+    const request = isReadOperation(operation)
+      ? {
+          jsonrpc: "2.0",
+          id: 1,
+          method: "eth_call",
+          params: [{ from, to, data }, "latest"],
+        }
+      : {
+          operation,
+          to,
+          data,
+          value: "0x0",
+          explanation:
+            "settleAll changes state: it is sent as a transaction, not with eth_call. The protocol does not document how that transaction is to be submitted, so only its call data is printed. `vault settle` sends it.",
+        };
+    if (args.curl && !isReadOperation(operation)) {
+      const problem = `${operation} needs a signed transaction; the task \`vault settle\` sends one`;
+      throw invalidArgument("--curl", problem, "Omit it.");
+    }
+    const curl = `curl -sS -X POST -H 'Content-Type: application/json' --data '${toSafeJson(request)}' "$RPC_URL"`;
+    return args.curl
+      ? { json: { curl }, screen: [code(curl)] }
+      : {
+          json: request,
+          screen: [code(JSON.stringify(request, undefined, 2))],
+        };
+  },
+);
+
+/** Numbers are unscaled. What is missing, or too much, encodeCall() refuses. */
+function parseWireArguments({
+  operation,
+  args,
+  pool,
+}: TaskValues<"request">): readonly unknown[] {
+  const { inputs } = operationEntry(operation);
+  const values = args.map((text, index) => {
+    const input = inputs[index];
+    return input?.unit === "contractType" && !/^[0-9]+$/u.test(text)
+      ? text
+      : parseInteger(text, `<${input?.name ?? "args"}>`);
+  });
+  const given = toCallArguments(inputs, values);
+  return pool === undefined ? given : [pool, ...given];
+}
+
 /** Several arguments become one object, as `vault.read` takes them. */
-export function toCallArguments(
+function toCallArguments(
   inputs: readonly Field[],
   given: readonly unknown[],
 ): readonly unknown[] {

@@ -20,9 +20,8 @@ import type { Markup } from "./output/render-html.js";
 import { simulationParts } from "./output/settlement.js";
 import { decimalsOf, describeCount, snapshotParts } from "./output/values.js";
 import type { FormatContext } from "./output/values.js";
-import { isOrder, orderListing } from "./orders.js";
-import { roundListing } from "./rounds.js";
-import { simulateToShow } from "./simulate.js";
+import { isOrder, orderListing, roundListing } from "./lists.js";
+import { simulateToShow } from "./settle.js";
 import { readState, settlementValues } from "./status.js";
 
 /** Reads all at one block: the state first, then what was asked for. */

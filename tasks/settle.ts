@@ -1,18 +1,22 @@
-import { vaultError } from "../src/errors.js";
+import { ZeroAddress } from "ethers";
+
+import { fallbackTo, vaultError } from "../src/errors.js";
 import type { VaultError } from "../src/errors.js";
 import { escapeUntrusted, toSafeJson } from "../src/foreign-text.js";
 import { OTHER_ORIGIN } from "../src/guard/call.js";
 import { isInProcess } from "../src/host.js";
 import type { VaultHost } from "../src/host.js";
 import { toJsonValue } from "../src/json.js";
+import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { formatNative, isSameRound } from "../src/protocol/round.js";
+import { findSender } from "../src/sending/signer.js";
 import { buildSettlement, toSafeBatch } from "../src/settlement/calldata.js";
+import { deployGuard } from "../src/settlement/deploy-guard.js";
 import { stillOpen } from "../src/settlement/effect.js";
 import {
   describeUnfinished,
   findUnfinished,
 } from "../src/settlement/next-run.js";
-import { settleAll } from "../src/settlement/settle-all.js";
 import type {
   ReplacementPreflight,
   SettleAllOptions,
@@ -20,17 +24,39 @@ import type {
   SettlementEvent,
   SettlementPreflight,
 } from "../src/settlement/options.js";
+import { settleAll } from "../src/settlement/settle-all.js";
+import { simulateSettleAll } from "../src/simulation/simulate.js";
+import type {
+  Simulated,
+  SimulateSettleAllOptions,
+} from "../src/simulation/simulate.js";
+import { describeTokens } from "../src/simulation/tokens.js";
 import { tasks } from "./definitions.js";
 import type { TaskValues } from "./definitions.js";
-import { withVault } from "./open-vault.js";
-import { code, notes, say, toned } from "./output/screen.js";
+import {
+  readAction,
+  readEnvelope,
+  selectedNetwork,
+  withVault,
+  writeAction,
+} from "./open-vault.js";
+import {
+  code,
+  labelledValues,
+  notes,
+  say,
+  title,
+  toned,
+} from "./output/screen.js";
 import {
   describeEvent,
   doubtsAbout,
   preflightParts,
   settlementParts,
+  simulationParts,
   withTokens,
 } from "./output/settlement.js";
+import type { Effect } from "./output/settlement.js";
 import type { RawArgs } from "./parse-options.js";
 import { messageForCommandLine, repeatFlags, taskAction } from "./run-task.js";
 import type { TaskReport } from "./run-task.js";
@@ -38,17 +64,20 @@ import type { Terminal } from "./terminal.js";
 
 type SettleValues = TaskValues<"settle">;
 
-export default taskAction(tasks.settle, async (args, surroundings) => {
-  const { terminal, rawArgs } = surroundings;
-  return await withVault(
-    surroundings,
-    { ...args, access: isSigning(args) ? "write" : "read" },
-    async (vault) =>
-      args.calldata
-        ? await printCalldata(vault, args, terminal)
-        : await settle(vault, rawArgs, toOptions(args), terminal),
-  );
-});
+export const settleAction = taskAction(
+  tasks.settle,
+  async (args, surroundings) => {
+    const { terminal, rawArgs } = surroundings;
+    return await withVault(
+      surroundings,
+      { ...args, access: isSigning(args) ? "write" : "read" },
+      async (vault) =>
+        args.calldata
+          ? await printCalldata(vault, args, terminal)
+          : await settle(vault, rawArgs, toOptions(args), terminal),
+    );
+  },
+);
 
 /** False for what needs no key: a locked one must not keep anybody from following. */
 function isSigning(args: SettleValues): boolean {
@@ -209,4 +238,111 @@ async function printCalldata(
     // A wallet reads it, so it is JSON without --json, too.
     screen: [code(toSafeJson(toJsonValue(document), 2))],
   };
+}
+
+export const simulateAction = readAction(
+  tasks.simulate,
+  async (vault, args, { hre, terminal }) => {
+    const { from, atTime, ids, tokens, block, hardfork, fork } = args;
+    const { networkName: network, display } = vault;
+    terminal.progress(`Simulating a settlement of ${network}`);
+    const shown = await simulateToShow(
+      vault,
+      {
+        from,
+        atTime,
+        orders: ids,
+        tokens,
+        blockNumber: block,
+        hardfork,
+        engine: fork ? "fork" : undefined,
+      },
+      async () => await findSender(vault.rpc, selectedNetwork(hre).config),
+    );
+    const { simulation, chainId, base } = shown;
+    const { number, timestamp } = base;
+    const envelope = { network, chainId, block: { number, timestamp } };
+    const { timestamp: chainTime } = simulation.block ?? base;
+    const context = { ...display, chainTime, raw: false };
+    return {
+      json: { ...envelope, simulation: withTokens(simulation, shown.tokens) },
+      ok: ["settled", "nothing-to-do"].includes(simulation.status),
+      screen: [
+        title("Simulated settlement", envelope),
+        ...simulationParts(shown, context),
+        notes(toned("dim", `Nothing was sent to ${escapeUntrusted(network)}.`)),
+      ],
+    };
+  },
+);
+
+/** Simulates, and reads symbol and decimals of the tokens that move. */
+export async function simulateToShow(
+  vault: VaultHost,
+  options: SimulateSettleAllOptions,
+  findDefaultSender?: () => Promise<string>,
+): Promise<Simulated & Effect> {
+  const simulated = await simulateSettleAll(vault, options, findDefaultSender);
+  const { balances, transfers } = simulated.simulation;
+  const moved = [...balances, ...(transfers ?? [])].map(({ token }) => token);
+  // Without a symbol, the address shows the token.
+  const tokens = await describeTokens(vault, moved, simulated.base).catch(
+    fallbackTo<Effect["tokens"]>(new Map()),
+  );
+  return { ...simulated, tokens };
+}
+
+export const deployGuardAction = writeAction(
+  tasks["deploy-guard"],
+  async (vault, args, { terminal }) => await deploy(vault, args, terminal),
+);
+
+export async function deploy(
+  vault: HardhatVault,
+  { from, settler, yes, instance }: TaskValues<"deploy-guard">,
+  { ask, err }: Pick<Terminal, "ask" | "err">,
+): Promise<TaskReport> {
+  const network = escapeUntrusted(vault.networkName);
+  const guard = await deployGuard(vault, {
+    from,
+    settler,
+    isAsked: !yes,
+    confirm: async (deployment) => {
+      if (yes) {
+        return;
+      }
+      if (ask === undefined) {
+        throw vaultError("VAULT_NO_TERMINAL", {});
+      }
+      const { from: account, chainId, maxCost } = deployment;
+      const question = `Deploy to ${network} (chain ${chainId}) with ${account} a guard through which ${describeSettler(deployment.settler)} may settle, for at most ${formatNative(maxCost)} native currency?`;
+      if (!(await ask(question))) {
+        throw vaultError("VAULT_NOT_CONFIRMED", {});
+      }
+    },
+    onHash: (hash) => void say(err, notes(`Transaction ${hash}`)),
+  });
+  const envelope = await readEnvelope(vault);
+  const place = instance === undefined ? "" : `.instances.${instance}`;
+  return {
+    json: { ...envelope, guard },
+    screen: [
+      title("Guard", envelope),
+      labelledValues([
+        ["Address", guard.address],
+        ["Settler", describeSettler(guard.settler)],
+        ["Transaction", guard.hash ?? "none: it is there already"],
+      ]),
+      notes(
+        guard.settler === ZeroAddress &&
+          "Anyone may settle through this guard: a vault's allow-list must not name it.",
+        `Put this into networks.${network}.vault${escapeUntrusted(place)} of the configuration:`,
+      ),
+      code(`guard: "${guard.address}",`),
+    ],
+  };
+}
+
+function describeSettler(settler: string): string {
+  return settler === ZeroAddress ? "anyone" : `only ${settler}`;
 }

@@ -1,5 +1,5 @@
 import type { ListedOrder } from "../../src/client/index.js";
-import { orderListing } from "../../tasks/orders.js";
+import { orderListing } from "../../tasks/lists.js";
 import type { FormatContext } from "../../tasks/output/values.js";
 import { writeListing } from "../../tasks/output/listing.js";
 import type { Listing } from "../../tasks/output/listing.js";

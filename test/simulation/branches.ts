@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { Interface, toQuantity } from "ethers";
 import pLimit from "p-limit";
 
-import { simulateToShow } from "../../tasks/simulate.js";
+import { simulateToShow } from "../../tasks/settle.js";
 import { simulateSettleAll } from "../../src/simulation/simulate.js";
 import { VaultError } from "../../src/errors.js";
 import { useAnvil } from "../helpers/anvil.js";

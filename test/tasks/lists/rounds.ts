@@ -1,11 +1,11 @@
 import { expect } from "chai";
 
-import type { PastRound } from "../../src/client/index.js";
-import { roundListing } from "../../tasks/rounds.js";
-import { fieldsOf, listOf } from "../helpers/fields.js";
-import { listingEnvelope, streamOf, write } from "../helpers/listings.js";
-import { NOBODY } from "../helpers/names.js";
-import { itFails, squeezed, useTasks } from "../helpers/use-tasks.js";
+import type { PastRound } from "../../../src/client/index.js";
+import { roundListing } from "../../../tasks/lists.js";
+import { fieldsOf, listOf } from "../../helpers/fields.js";
+import { listingEnvelope, streamOf, write } from "../../helpers/listings.js";
+import { NOBODY } from "../../helpers/names.js";
+import { itFails, squeezed, useTasks } from "../../helpers/use-tasks.js";
 
 describe("vault rounds", () => {
   /** The block of the first round. */

@@ -1,17 +1,24 @@
 import { expect } from "chai";
 import { toBeHex } from "ethers";
 
-import type { ReadingChange, Simulation, Transfer } from "../../src/types.js";
-import { simulationParts, withTokens } from "../../tasks/output/settlement.js";
-import type { Effect } from "../../tasks/output/settlement.js";
-import { simulateToShow } from "../../tasks/simulate.js";
-import { fieldsOf } from "../helpers/fields.js";
-import { hreOnLive, httpNetwork } from "../helpers/hre.js";
-import { NOBODY } from "../helpers/names.js";
-import { startRpcServer } from "../helpers/rpc-server.js";
-import { parseDocument, runTyped } from "../helpers/run-vault-task.js";
-import { VAULT as OF_NODE } from "../helpers/scripted-contracts.js";
-import { ScriptedNode } from "../helpers/scripted-node.js";
+import type {
+  ReadingChange,
+  Simulation,
+  Transfer,
+} from "../../../src/types.js";
+import {
+  simulationParts,
+  withTokens,
+} from "../../../tasks/output/settlement.js";
+import type { Effect } from "../../../tasks/output/settlement.js";
+import { simulateToShow } from "../../../tasks/settle.js";
+import { fieldsOf } from "../../helpers/fields.js";
+import { hreOnLive, httpNetwork } from "../../helpers/hre.js";
+import { NOBODY } from "../../helpers/names.js";
+import { startRpcServer } from "../../helpers/rpc-server.js";
+import { parseDocument, runTyped } from "../../helpers/run-vault-task.js";
+import { VAULT as OF_NODE } from "../../helpers/scripted-contracts.js";
+import { ScriptedNode } from "../../helpers/scripted-node.js";
 import {
   OTHER,
   SENDER,
@@ -20,9 +27,9 @@ import {
   context,
   linesOf,
   simulated,
-} from "../helpers/screens.js";
-import { itFails, useTasks } from "../helpers/use-tasks.js";
-import { DEV_KEYS } from "../helpers/world.js";
+} from "../../helpers/screens.js";
+import { itFails, useTasks } from "../../helpers/use-tasks.js";
+import { DEV_KEYS } from "../../helpers/world.js";
 
 /** The selector of `decimals()`. */
 const DECIMALS = "0x313ce567";

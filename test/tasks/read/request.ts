@@ -1,13 +1,13 @@
 import { expect } from "chai";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
-import { operations } from "../../src/protocol/index.js";
-import { documentedContracts } from "../helpers/documented-node.js";
-import { fieldsOf } from "../helpers/fields.js";
-import { createTestHre, hreOnLive } from "../helpers/hre.js";
-import { NOBODY } from "../helpers/names.js";
-import { parseDocument, runTyped } from "../helpers/run-vault-task.js";
-import { itFails } from "../helpers/use-tasks.js";
+import { operations } from "../../../src/protocol/index.js";
+import { documentedContracts } from "../../helpers/documented-node.js";
+import { fieldsOf } from "../../helpers/fields.js";
+import { createTestHre, hreOnLive } from "../../helpers/hre.js";
+import { NOBODY } from "../../helpers/names.js";
+import { parseDocument, runTyped } from "../../helpers/run-vault-task.js";
+import { itFails } from "../../helpers/use-tasks.js";
 
 const OTHER = "0x00000000000000000000000000000000000000bb";
 const ZERO = `0x${"0".repeat(40)}`;

@@ -3,16 +3,16 @@ import { readFile } from "node:fs/promises";
 import { expect } from "chai";
 import { ZeroAddress } from "ethers";
 
-import { vaultError } from "../../src/errors.js";
-import type { ListedOrder, Order } from "../../src/client/index.js";
-import { fieldsOf, listOf } from "../helpers/fields.js";
-import { hreOnLive } from "../helpers/hre.js";
-import { listingEnvelope, writeOrders } from "../helpers/listings.js";
-import { SECOND, THIRD } from "../helpers/names.js";
-import { startRpcServer } from "../helpers/rpc-server.js";
-import { runVaultTask } from "../helpers/run-vault-task.js";
-import { useTasks } from "../helpers/use-tasks.js";
-import { zeroAnswer } from "../helpers/zero-answer.js";
+import { vaultError } from "../../../src/errors.js";
+import type { ListedOrder, Order } from "../../../src/client/index.js";
+import { fieldsOf, listOf } from "../../helpers/fields.js";
+import { hreOnLive } from "../../helpers/hre.js";
+import { listingEnvelope, writeOrders } from "../../helpers/listings.js";
+import { SECOND, THIRD } from "../../helpers/names.js";
+import { startRpcServer } from "../../helpers/rpc-server.js";
+import { runVaultTask } from "../../helpers/run-vault-task.js";
+import { useTasks } from "../../helpers/use-tasks.js";
+import { zeroAnswer } from "../../helpers/zero-answer.js";
 
 // How a listing is written: output/listing.ts.
 describe("vault orders", () => {

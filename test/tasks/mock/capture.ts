@@ -2,10 +2,10 @@ import { mkdir, readFile } from "node:fs/promises";
 
 import { expect } from "chai";
 
-import { standaloneQueries } from "../../src/protocol/index.js";
-import { fieldsOf } from "../helpers/fields.js";
-import { httpNetwork } from "../helpers/hre.js";
-import { useTasks } from "../helpers/use-tasks.js";
+import { standaloneQueries } from "../../../src/protocol/index.js";
+import { fieldsOf } from "../../helpers/fields.js";
+import { httpNetwork } from "../../helpers/hre.js";
+import { useTasks } from "../../helpers/use-tasks.js";
 
 // What a fixture replays: test/mocks/capture.ts.
 describe("vault capture", () => {

@@ -1,22 +1,22 @@
 import { expect } from "chai";
 import { Wallet, ZeroAddress } from "ethers";
 
-import { guardAddressOf, settlerIn } from "../../src/guard/round-guard.js";
-import { deploy } from "../../tasks/deploy-guard.js";
-import { tasks } from "../../tasks/definitions.js";
-import { parseOptions } from "../../tasks/parse-options.js";
-import { useAnvil } from "../helpers/anvil.js";
-import { expectVaultError } from "../helpers/assertions.js";
-import { fetchProvider } from "../helpers/fetch-provider.js";
-import { fieldsOf } from "../helpers/fields.js";
-import { hreOnLive } from "../helpers/hre.js";
-import type { NetworkSettings } from "../helpers/hre.js";
-import { useKeeper } from "../helpers/keeper.js";
-import { startRpcServer } from "../helpers/rpc-server.js";
-import { parseDocument, runTyped } from "../helpers/run-vault-task.js";
-import { KeptOutput, linesOf } from "../helpers/screens.js";
-import { handlerOf } from "../helpers/scripted-node.js";
-import { devKey } from "../helpers/world.js";
+import { guardAddressOf, settlerIn } from "../../../src/guard/round-guard.js";
+import { deploy } from "../../../tasks/settle.js";
+import { tasks } from "../../../tasks/definitions.js";
+import { parseOptions } from "../../../tasks/parse-options.js";
+import { useAnvil } from "../../helpers/anvil.js";
+import { expectVaultError } from "../../helpers/assertions.js";
+import { fetchProvider } from "../../helpers/fetch-provider.js";
+import { fieldsOf } from "../../helpers/fields.js";
+import { hreOnLive } from "../../helpers/hre.js";
+import type { NetworkSettings } from "../../helpers/hre.js";
+import { useKeeper } from "../../helpers/keeper.js";
+import { startRpcServer } from "../../helpers/rpc-server.js";
+import { parseDocument, runTyped } from "../../helpers/run-vault-task.js";
+import { KeptOutput, linesOf } from "../../helpers/screens.js";
+import { handlerOf } from "../../helpers/scripted-node.js";
+import { devKey } from "../../helpers/world.js";
 
 const KEY = devKey(0);
 const ACCOUNT = new Wallet(KEY).address;
