@@ -87,17 +87,11 @@ const NOT_IN_TIME = "the node did not answer in time";
 const OF_ANOTHER =
   "another process goes on with this settlement, or has finished it";
 
-const NEVER_SENT = {
-  kind: "stopped",
-  status: "refused",
-  code: "VAULT_RPC_TIMEOUT",
-  reason: "The round could not be read in time, so nothing was sent.",
-} as const;
-
 /**
  * Follows transactions from the moment at which the journal has them: it looks at the
  * chain, decides, and acts, until the chain has decided or the time is over. After a failure
- * it looks; it signs nothing again. All decisions are in `#decide`.
+ * it looks; it signs nothing again. What an act could not do, the next decision takes into
+ * account: only `#decide` ends it.
  */
 export class Following {
   public transactions: SentTransactions;
@@ -109,6 +103,10 @@ export class Following {
   #answer: SendAnswer | undefined;
   /** True once one of the transactions may have left this process, or another one. */
   #mayHaveLeft: boolean;
+  /** True once this process has sent one. */
+  #hasSent = false;
+  /** Why this process can do nothing more. */
+  #givenUp: string | undefined;
   /** Unix milliseconds of the last try to sign a replacement. */
   #replacedAt = 0;
   readonly #warnings = new Set<string>();
@@ -130,14 +128,9 @@ export class Following {
           await pause(wait, limit.signal);
           wait = pollingIntervalMs;
         } else {
-          const end = await (decision === "send"
-            ? this.#send()
-            : this.#replace(decision));
-          if (end !== undefined) {
-            return end;
-          }
+          await (decision === "send" ? this.#send() : this.#replace(decision));
+          // It looks at once, and soon again.
           this.#looks = 0;
-          // The next look is at once.
           wait = Math.min(SECOND_LOOK_MS, pollingIntervalMs);
         }
         decision = this.#decide(await this.#look());
@@ -168,8 +161,11 @@ export class Following {
       const reason = `It was replaced: ${seen.text}, so it can never be mined.`;
       return { ...this.#undecided(reason), kind: "dropped" };
     }
+    if (this.#givenUp !== undefined && seen.kind !== "mined") {
+      return this.#undecided(this.#givenUp);
+    }
     if (limit.isOver) {
-      return isUnsent ? NEVER_SENT : this.#timeIsOver(seen);
+      return isUnsent ? neverSent(seen) : this.#timeIsOver(seen);
     }
     if (seen.kind !== "pending" && seen.kind !== "absent") {
       return "look";
@@ -185,14 +181,14 @@ export class Following {
         return isSure ? refusedBy(answer.error) : "look";
       }
       // No journal keeps it for another try.
-      if (answer?.kind === "refused" && record === undefined) {
+      if (answer?.kind === "rejected" && record === undefined) {
         const what = hash ?? "the transaction";
         return this.#undecided(`The node refused ${what}: ${answer.problem}`);
       }
       if (VaultError.isVaultError(round)) {
         return isUnsent && !isUnanswered(round) ? refusedBy(round) : "look";
       }
-      if (round?.isEarly === true && answer !== undefined) {
+      if (round?.isEarly === true && !isUnsent) {
         // A node that is behind shows that the round has not ended, after it was sent.
         return "look";
       }
@@ -202,7 +198,7 @@ export class Following {
       // A person may have to approve each send, and a node that signs may choose another
       // nonce: without signed bytes, it is sent once.
       if (raw === undefined && !isUnsent) {
-        const isGone = isResumed || answer?.kind === "refused";
+        const isGone = isResumed || answer?.kind === "rejected";
         return isGone && this.#looks >= LOOKS_UNTIL_LOST
           ? this.#lost()
           : "look";
@@ -257,7 +253,7 @@ export class Following {
     const { hash, from, nonce } = this.#newest;
     const answer = this.#answer;
     const end = { kind: "dropped", status: "refused", hash } as const;
-    if (answer?.kind === "refused") {
+    if (answer?.kind === "rejected") {
       const reason = `The node does not have the transaction, and answered it with an error: ${answer.problem}`;
       return { ...end, code: "VAULT_RPC_ERROR", reason };
     }
@@ -285,23 +281,25 @@ export class Following {
   }
 
   /** Sends the newest transaction; a settlement only if its round is open just before. */
-  async #send(): Promise<Outcome | undefined> {
-    const { emit, limit, rpc, record } = this.job;
+  async #send(): Promise<void> {
+    const { emit, limit, rpc } = this.job;
     const { hash = null, nonce, kind } = this.#newest;
-    const isFirst = this.#answer === undefined;
-    // Another process may have taken the journal over before the first send.
-    if (isFirst && (await record?.(this.transactions)) === false) {
-      return this.#undecided(`It is not sent: ${OF_ANOTHER}.`);
-    }
     if (kind === "settlement" && (await this.#findObstacle()) !== undefined) {
-      return undefined;
+      return;
     }
-    if (isFirst) {
+    const failed = await this.#claim();
+    if (this.#givenUp !== undefined) {
+      return;
+    }
+    if (failed === undefined && !this.#hasSent) {
       emit({ type: "sending", hash, nonce });
+      this.#hasSent = true;
     }
-    const sending = send(rpc, this.#newest);
     const none = { kind: "unanswered", problem: "no answer in time" } as const;
-    const answer = (await unlessAborted(sending, limit.signal)) ?? none;
+    const answer =
+      failed ??
+      (await unlessAborted(send(rpc, this.#newest), limit.signal)) ??
+      none;
     this.#answer = answer;
     this.#mayHaveLeft ||= answer.kind !== "failed";
     if (answer.kind === "accepted") {
@@ -310,7 +308,29 @@ export class Following {
       const { problem } = answer;
       this.#warn(`sending failed (${problem}); looking for the transaction`);
     }
-    return undefined;
+  }
+
+  /**
+   * Another process may have taken the journal over before the first send.
+   *
+   * @returns The failure if the journal cannot be written: then nothing leaves.
+   */
+  async #claim(): Promise<SendAnswer | undefined> {
+    const { record } = this.job;
+    if (this.#hasSent || record === undefined) {
+      return undefined;
+    }
+    try {
+      if (!(await record(this.transactions))) {
+        this.#givenUp = `It is not sent: ${OF_ANOTHER}.`;
+      }
+      return undefined;
+    } catch (error) {
+      if (!VaultError.isVaultError(error)) {
+        throw error;
+      }
+      return { kind: "failed", problem: describeProblem(error), error };
+    }
   }
 
   /** @returns Why the round is not to be settled now, or that it cannot be read. */
@@ -321,8 +341,8 @@ export class Following {
     return limit.isOver ? NOT_IN_TIME : obstacle;
   }
 
-  /** @returns The end if the replacement is not made, and a person asked for it. */
-  async #replace(kind: RequestedReplacement): Promise<Outcome | undefined> {
+  /** Sends a replacement. If a person asked for one that cannot be made, it gives up. */
+  async #replace(kind: RequestedReplacement): Promise<void> {
     try {
       await this.#makeReplacement(kind);
     } catch (error) {
@@ -330,11 +350,12 @@ export class Following {
       const problem = error instanceof Error ? error.message : String(error);
       const message = `the transaction is not ${done}: ${problem}`;
       this.#warn(message);
-      return this.job.replacing?.requested === undefined
-        ? undefined
-        : this.#undecided(`It is not mined yet, and ${message}`);
+      if (this.job.replacing?.requested !== undefined) {
+        this.#givenUp = `It is not mined yet, and ${message}`;
+      }
+      return;
     }
-    return await this.#send();
+    await this.#send();
   }
 
   /**
@@ -453,4 +474,18 @@ export class Following {
       this.job.emit({ type: "trouble", message });
     }
   }
+}
+
+/** The end of what was not sent in time. */
+function neverSent(seen: Seen): Stopped {
+  const error = seen.kind === "absent" ? seen.round : undefined;
+  const isUnread = VaultError.isVaultError(error);
+  const code = isUnread ? error.code : "VAULT_RPC_TIMEOUT";
+  const why = isUnread ? describeProblem(error) : seen.text;
+  const reason =
+    `The round could not be read in time, so nothing was sent: ${why}`.replace(
+      /(?<!\.)$/u,
+      ".",
+    );
+  return { kind: "stopped", status: "refused", code, reason };
 }

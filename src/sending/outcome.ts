@@ -149,7 +149,7 @@ export async function look(
 
 /** Of transactions that the node does not have. A cancellation needs no round. */
 async function lookAtRound(
-  { rpc, checkRound }: Sought,
+  { rpc, checkRound, sentAfterBlock }: Sought,
   transactions: SentTransactions,
   head: number,
 ): Promise<Seen> {
@@ -161,15 +161,19 @@ async function lookAtRound(
       return absent;
     }
     // If its nonce is used at that block, this transaction may have settled the round: the
-    // node may not find it by its hash yet.
+    // node may not find it by its hash yet. A node that is behind shows an older round.
     const newest = await getBlockNumber(rpc);
-    const isSure =
-      (await checkRound(newest)) !== undefined &&
-      (await getNonce(rpc, from, newest)) <= nonce;
+    const obstacle =
+      newest < sentAfterBlock ? undefined : await checkRound(newest);
+    const isFree =
+      obstacle !== undefined && (await getNonce(rpc, from, newest)) <= nonce;
     // Looked for after the round was read: what is not there did not settle it.
     const late = await findByHash(rpc, transactions, head);
-    const text = `${absent.text}, though it may be what settled the round`;
-    return late ?? (isSure ? { ...absent, round } : { kind: "unread", text });
+    const text = `${absent.text}, though it may be what settled the round, or the node is behind`;
+    return (
+      late ??
+      (isFree ? { ...absent, round: obstacle } : { kind: "unread", text })
+    );
   } catch (error) {
     if (!VaultError.isVaultError(error)) {
       throw error;

@@ -155,10 +155,10 @@ function toEthers(unsigned: Unsigned): Transaction {
 export type SendAnswer =
   | { readonly kind: "accepted"; readonly hash: Hex | undefined }
   /**
-   * - `refused`: the node answered with an error. A gateway may have forwarded it all the same.
+   * - `rejected`: the node answered with an error. A gateway may have forwarded it all the same.
    * - `unanswered`: nobody knows.
    */
-  | { readonly kind: "refused" | "unanswered"; readonly problem: string }
+  | { readonly kind: "rejected" | "unanswered"; readonly problem: string }
   /** Thrown by this process, such as by a plugin for a wallet: no answer of a node. */
   | {
       readonly kind: "failed";
@@ -183,7 +183,7 @@ export async function send(
         ])
       : rpc.requestOrRevert("eth_sendRawTransaction", [raw]));
     if ("reverted" in answer) {
-      return { kind: "refused", problem: answer.reverted.text };
+      return { kind: "rejected", problem: answer.reverted.text };
     }
     const { result } = answer;
     if (!isHexString(result, 32)) {
@@ -198,7 +198,7 @@ export async function send(
       const words = String(error.details["problem"]);
       return ALREADY_KNOWN.test(words)
         ? { kind: "accepted", hash }
-        : { kind: "refused", problem: words };
+        : { kind: "rejected", problem: words };
     }
     // Only one that Hardhat or a plugin marks as its own shows that signed bytes did not leave.
     return hasErrorCode(error, "VAULT_HARDHAT_ERROR") &&

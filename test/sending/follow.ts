@@ -35,16 +35,14 @@ const closed = {
   reason: "Changed.",
 } as const;
 
+const notEnded = { ...nothingToDo("It has not ended."), isEarly: true };
+
 /** The round as a node shows it that is asked first, and as one behind it does. */
 function earlyAfterSend(): Job["checkRound"] {
   let reads = 0;
   return async () => {
     reads += 1;
-    return await Promise.resolve(
-      reads === 1
-        ? undefined
-        : { ...nothingToDo("It has not ended."), isEarly: true },
-    );
+    return await Promise.resolve(reads === 1 ? undefined : notEnded);
   };
 }
 
@@ -91,6 +89,12 @@ const NOBODY_SEEN =
   /^It was replaced: nonce 7 of \S+ is used, and no block that the node shows has the transaction/u;
 const stale = vaultError("VAULT_STALE_HEAD", {
   ...{ network: "test", block: 1, age: 301, limit: 300 },
+});
+const unreachable = vaultError("VAULT_NETWORK_UNREACHABLE", {
+  ...{ network: "test", problem: "no route", remedy: "Look." },
+});
+const fullDisk = vaultError("VAULT_JOURNAL_NOT_WRITTEN", {
+  ...{ file: "a.json", problem: "no space left" },
 });
 const failsToRead: Case["means"] = {
   checkRound: async () => await Promise.reject(new Error("no state")),
@@ -193,7 +197,51 @@ describe("Following", () => {
       title: "sends nothing while the round cannot be read, and warns once",
       means: failsToRead,
       is: { kind: "stopped", code: "VAULT_RPC_TIMEOUT" },
+      says: /so nothing was sent: the node did not answer in time\.$/u,
       troubles: [/no state/u],
+    },
+    {
+      title: "sends nothing, and says why, while the node cannot be reached",
+      means: { checkRound: async () => await Promise.reject(unreachable) },
+      is: { kind: "stopped", code: "VAULT_NETWORK_UNREACHABLE" },
+      says: /so nothing was sent: .*no route/u,
+      troubles: [/no route/u],
+    },
+    {
+      title:
+        "says that nothing was sent if the journal cannot be written before the first send",
+      means: { record: async () => await Promise.reject(fullDisk) },
+      is: {
+        ...{ kind: "stopped", status: "refused" },
+        code: "VAULT_JOURNAL_NOT_WRITTEN",
+      },
+      says: /no space left.*Without a journal nothing is sent\.$/u,
+      troubles: [/no space left/u],
+    },
+    {
+      title:
+        "leaves what another process may have sent open if the journal cannot be written",
+      plan: resumed,
+      means: { record: async () => await Promise.reject(fullDisk) },
+      is: undecided,
+      says: /sending it failed: .*no space left/u,
+      troubles: [/no space left/u],
+    },
+    {
+      title:
+        "leaves what another process may have sent open if a node that is behind shows that the round has not ended",
+      plan: resumed,
+      means: { checkRound: async () => await Promise.resolve(notEnded) },
+      is: undecided,
+      says: /The time is over/u,
+    },
+    {
+      title:
+        "cancels nothing that is mined when the key turns out to be missing",
+      plan: { ...resumed, requested: "cancel" },
+      answers: { ...pending, [RECEIPT]: minedAfter(1) },
+      is: mined,
+      troubles: [/not cancelled: no key/u],
     },
     {
       title:

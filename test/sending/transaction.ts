@@ -167,9 +167,9 @@ describe("send()", () => {
     ["txpool is full", { code: -32_005 }],
     ["execution reverted", { code: 3, data: "0x" }],
   ] as const) {
-    it(`is refused by "${message}"`, async () => {
+    it(`is rejected by "${message}"`, async () => {
       const answer = await send(refusing(message, more), sent);
-      expect(answer).to.include({ kind: "refused" });
+      expect(answer).to.include({ kind: "rejected" });
       expect(answer)
         .to.have.property("problem")
         .that.includes("data" in more ? "no reason given" : message);
