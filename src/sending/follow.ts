@@ -188,8 +188,7 @@ export class Following {
       if (VaultError.isVaultError(round)) {
         return isUnsent && !isUnanswered(round) ? refusedBy(round) : "look";
       }
-      if (round?.isEarly === true && !isUnsent) {
-        // A node that is behind shows that the round has not ended, after it was sent.
+      if (seen.isOld === true && !isUnsent) {
         return "look";
       }
       if (round !== undefined) {

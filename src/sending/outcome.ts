@@ -114,8 +114,14 @@ export type Seen = { readonly text: string } & (
   | { readonly kind: "pending"; readonly hash?: Hex }
   /** Another transaction used their nonce. Its depth is 0 while its block is not found. */
   | { readonly kind: "replaced"; readonly depth: number }
-  /** The node has none of them, and their nonce is free. Default: the round is to be settled. */
-  | { readonly kind: "absent"; readonly round?: Stopped | VaultError }
+  /** The node has none of them, and their nonce is free. */
+  | {
+      readonly kind: "absent";
+      /** Default: the round is to be settled. */
+      readonly round?: Stopped | VaultError;
+      /** True if a node that is behind shows the round as it was before they were sent. */
+      readonly isOld?: boolean;
+    }
   /** Nothing is known by this look. */
   | { readonly kind: "unread" }
 );
@@ -161,19 +167,19 @@ async function lookAtRound(
       return absent;
     }
     // If its nonce is used at that block, this transaction may have settled the round: the
-    // node may not find it by its hash yet. A node that is behind shows an older round.
+    // node may not find it by its hash yet.
     const newest = await getBlockNumber(rpc);
-    const obstacle =
-      newest < sentAfterBlock ? undefined : await checkRound(newest);
+    const obstacle = await checkRound(newest);
     const isFree =
       obstacle !== undefined && (await getNonce(rpc, from, newest)) <= nonce;
     // Looked for after the round was read: what is not there did not settle it.
     const late = await findByHash(rpc, transactions, head);
-    const text = `${absent.text}, though it may be what settled the round, or the node is behind`;
-    return (
-      late ??
-      (isFree ? { ...absent, round: obstacle } : { kind: "unread", text })
-    );
+    const text = `${absent.text}, though it may be what settled the round`;
+    if (!isFree) {
+      return late ?? { kind: "unread", text };
+    }
+    const isOld = newest < sentAfterBlock || obstacle.isEarly === true;
+    return late ?? { ...absent, round: obstacle, isOld };
   } catch (error) {
     if (!VaultError.isVaultError(error)) {
       throw error;

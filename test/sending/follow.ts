@@ -237,6 +237,14 @@ describe("Following", () => {
     },
     {
       title:
+        "leaves what another process may have sent open if a node that is behind shows another round",
+      plan: { ...resumed, sentAfterBlock: 7 },
+      means: { checkRound: async () => await Promise.resolve(closed) },
+      is: undecided,
+      says: /The time is over/u,
+    },
+    {
+      title:
         "cancels nothing that is mined when the key turns out to be missing",
       plan: { ...resumed, requested: "cancel" },
       answers: { ...pending, [RECEIPT]: minedAfter(1) },

@@ -48,19 +48,4 @@ describe("look()", () => {
       expect(seen).to.include({ kind, hash: HASH });
     });
   }
-
-  it("shows nothing if the node is behind the block before the transaction", async () => {
-    const answers: Readonly<Record<string, unknown>> = {
-      eth_blockNumber: "0x5",
-      eth_getTransactionCount: "0x7",
-    };
-    const node = recording((method) => answers[method] ?? null);
-    const sought = {
-      rpc: node.rpc.withRetries(noRetries),
-      checkRound: async () => await Promise.resolve(obstacle),
-      ...{ confirmations: 1, sentAfterBlock: 6 },
-    };
-    const seen = await look(sought, [settlement]);
-    expect(seen).to.have.property("kind", "unread");
-  });
 });
