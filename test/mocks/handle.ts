@@ -111,6 +111,19 @@ describe("rounds of the mocks", () => {
     });
   });
 
+  it("set() adds an order where there is none, with the values of order 1 that it does not name, and changes one that is there", async () => {
+    const order = await (await vault.deployMocks()).vault.getOrderInfo(1);
+    for (const unknownOrders of ["zeros", "revert"] as const) {
+      mocks = await vault.deployMocks({ overrides: { unknownOrders } });
+      await mocks.set({ orders: { 2: { exFee: 5n }, 9: { exFee: 7n } } });
+      const added = { ...order, exFee: 7n };
+      expect(await vault.getOrderInfo(9)).to.deep.equal(added);
+      expect(await vault.getOrderInfo(2)).to.include({
+        ...{ exType: "ETH-USDT", exFee: 5n },
+      });
+    }
+  });
+
   it("contracts call as the first account, or as the sender that is named", async () => {
     const [first, second] = await vault.connection.ethers.getSigners();
     mocks = await vault.deployMocks();
