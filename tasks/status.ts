@@ -3,13 +3,13 @@ import {
   failedReading,
   isFailedReading,
   isNotConfigured,
+  takePinnedSnapshot,
 } from "../src/client/read-at-block.js";
 import type {
   FailedReading,
   ReadOptions,
+  VaultSnapshot,
 } from "../src/client/read-at-block.js";
-import { takePinnedSnapshot } from "../src/client/snapshot.js";
-import type { VaultSnapshot } from "../src/client/snapshot.js";
 import type { VaultError } from "../src/errors.js";
 import { escapeUntrusted } from "../src/foreign-text.js";
 import type { VaultHost } from "../src/host.js";

@@ -1,9 +1,8 @@
 import { ZeroAddress } from "ethers";
 import pLimit from "p-limit";
 
-import { VaultError } from "../errors.js";
+import { VaultError, hasErrorCode } from "../errors.js";
 import type { VaultOrder } from "../protocol/index.js";
-import { isReorganised } from "../rpc/blocks.js";
 import { getBalance } from "../rpc/chain.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
 import { fewRetries } from "../rpc/rpc-client.js";
@@ -12,9 +11,9 @@ import { encodeCall, viewOf } from "./codec.js";
 import type { LocatedCall } from "./codec.js";
 import {
   callLens,
-  canRunLens,
   encodeReadOrders,
   entryAnswer,
+  learnIfLensRuns,
   tryLens,
   unpackOrder,
 } from "./lens/lens.js";
@@ -139,7 +138,7 @@ export class OrderReader {
     });
     const { length } = answer?.entries ?? [];
     if (answer === undefined || length === 0 || length > ids.length) {
-      await canRunLens(rpc, from);
+      await learnIfLensRuns(rpc, from);
       return { ids: [], nextSize: Math.floor(ids.length / 2) };
     }
     const isCut = length < ids.length;
@@ -250,8 +249,7 @@ export class OrderReader {
     if (
       !VaultError.isVaultError(error) ||
       error.kind !== "rpc" ||
-      error.code === "VAULT_ARCHIVE_NODE_NEEDED" ||
-      isReorganised(error)
+      hasErrorCode(error, "VAULT_ARCHIVE_NODE_NEEDED", "VAULT_REORGED")
     ) {
       throw error;
     }

@@ -1,10 +1,10 @@
 import { VaultError, fallbackTo, hasErrorCode, vaultError } from "../errors.js";
 import { asRecord } from "../json.js";
-import type { ContractRole } from "../protocol/index.js";
+import { set, standaloneQueries } from "../protocol/index.js";
+import type { ContractRole, StandaloneReadings } from "../protocol/index.js";
 import {
   getBlock,
   getNextBlock,
-  isReorganised,
   readOnBranch,
   toBlockId,
 } from "../rpc/blocks.js";
@@ -17,9 +17,10 @@ import {
 } from "../rpc/chain.js";
 import type { CallResult, ErrorAbisOf } from "../rpc/revert-reason.js";
 import { isRefusal } from "../rpc/errors.js";
+import { DEFAULT_TIMEOUT_MS } from "../rpc/rpc-client.js";
 import type { RequestOptions, RpcClient } from "../rpc/rpc-client.js";
 import type { LocatedAddress } from "./addresses.js";
-import { decodeAnswer, decodeOutputs } from "./codec.js";
+import { decodeAnswer, decodeOutputs, encodeCall } from "./codec.js";
 import type { EncodedCall, LocatedCall } from "./codec.js";
 import { explainAnswer } from "../rpc/revert-reason.js";
 import { option } from "./inputs.js";
@@ -109,7 +110,7 @@ export function failedReading(error: unknown): FailedReading {
   if (
     !VaultError.isVaultError(error) ||
     error.kind === "bug" ||
-    isReorganised(error)
+    error.code === "VAULT_REORGED"
   ) {
     throw error;
   }
@@ -317,4 +318,66 @@ async function askLens(
       : { problem: "not read" };
   });
   return { lens, answers };
+}
+
+/**
+ * Every reading without arguments, at one block. Values are unscaled. A reading that
+ * failed is a {@link FailedReading} in its place.
+ */
+export interface VaultSnapshot extends StandaloneReadings<FailedReading> {
+  readonly chainId: number;
+  readonly block: BlockInfo;
+}
+
+/** A snapshot in which no reading failed. */
+export interface StrictVaultSnapshot extends StandaloneReadings {
+  readonly chainId: number;
+  readonly block: BlockInfo;
+}
+
+export const snapshotOptions = {
+  ...readOptions,
+  /** Throws the error of a reading that failed. Default: false. */
+  strict: option<boolean>(),
+};
+
+/** Options of {@link VaultClient.snapshot}. */
+export interface SnapshotOptions extends OptionsOf<typeof snapshotOptions> {}
+
+/** Those of every snapshot, encoded once. */
+const standaloneCalls = standaloneQueries.map(({ operation, args }) =>
+  encodeCall(operation, args),
+);
+
+/** Takes a snapshot, and returns the block with which a series of reads may go on. */
+export async function takePinnedSnapshot(
+  vault: Readable,
+  options: SnapshotOptions,
+): Promise<{ readonly snapshot: VaultSnapshot; readonly pin: PinnedBlock }> {
+  const orThrow = (error: unknown): FailedReading => {
+    const failed = failedReading(error);
+    if (options.strict === true) {
+      throw error;
+    }
+    return failed;
+  };
+  const context = await vault.openContext(options, DEFAULT_TIMEOUT_MS);
+  const found = await Promise.all(
+    standaloneCalls.map(
+      async (call) => await locate(context, call).catch(orThrow),
+    ),
+  );
+  const located = found.filter((query) => "data" in query);
+  const { block, pin } = await readHeader(context);
+  const { values, chainId } = await readAt(context, pin, located, [], orThrow);
+  const left = values.values();
+  const readings: Record<string, unknown> = {};
+  for (const [index, { path }] of standaloneQueries.entries()) {
+    const query = found[index];
+    const isRead = query !== undefined && "data" in query;
+    set(readings, path, isRead ? left.next().value : query);
+  }
+  const snapshot: unknown = { chainId, block, ...readings };
+  // the loop above fills exactly the places that the type names
+  return { snapshot: snapshot as VaultSnapshot, pin };
 }

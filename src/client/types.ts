@@ -12,15 +12,13 @@ export type { FailedOrder, ListedOrder, Order } from "./order-reader.js";
 export type { OrdersOptions } from "./orders.js";
 export type { PastRound, RoundsOptions } from "./rounds.js";
 export type {
-  SnapshotOptions,
-  StrictVaultSnapshot,
-  VaultSnapshot,
-} from "./snapshot.js";
-export type {
   FailedReading,
   ReadOptions,
   ScanOptions,
   ScanProgress,
+  SnapshotOptions,
+  StrictVaultSnapshot,
+  VaultSnapshot,
 } from "./read-at-block.js";
 export type {
   VaultAddresses,

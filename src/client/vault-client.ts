@@ -54,17 +54,19 @@ import {
   locate,
   readCall,
   readOptions,
+  snapshotOptions,
+  takePinnedSnapshot,
 } from "./read-at-block.js";
-import type { Context, ReadOptions } from "./read-at-block.js";
-import { ReadMethods } from "./reads.js";
-import { readRounds } from "./rounds.js";
-import type { PastRound, RoundsOptions } from "./rounds.js";
-import { snapshotOptions, takePinnedSnapshot } from "./snapshot.js";
 import type {
+  Context,
+  ReadOptions,
   SnapshotOptions,
   StrictVaultSnapshot,
   VaultSnapshot,
-} from "./snapshot.js";
+} from "./read-at-block.js";
+import { ReadMethods } from "./reads.js";
+import { readRounds } from "./rounds.js";
+import type { PastRound, RoundsOptions } from "./rounds.js";
 
 const clientOptions = {
   /** Sender of reads that name none: an address or a signer. Default: the zero address. */

@@ -9,8 +9,11 @@ import {
   requireFixedBlock,
 } from "../client/inputs.js";
 import type { BlockTag, OptionsOf } from "../client/inputs.js";
-import { failedReading, isFailedReading } from "../client/read-at-block.js";
-import { takePinnedSnapshot } from "../client/snapshot.js";
+import {
+  failedReading,
+  isFailedReading,
+  takePinnedSnapshot,
+} from "../client/read-at-block.js";
 import type { VaultClient } from "../client/vault-client.js";
 import { VaultError, invalidArgument, vaultError } from "../errors.js";
 import { reasonOf, requireRegularFile } from "../files/project-file.js";

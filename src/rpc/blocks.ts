@@ -1,7 +1,6 @@
 import { ZeroHash, toQuantity } from "ethers";
 
-import { fallbackTo, hasErrorCode, vaultError } from "../errors.js";
-import type { VaultError } from "../errors.js";
+import { fallbackTo, vaultError } from "../errors.js";
 import { isRefusal } from "./errors.js";
 import type { ResponseParser } from "./response-parser.js";
 import { BLOCK_METHOD, usualRetries } from "./rpc-client.js";
@@ -271,8 +270,4 @@ export async function requireSameBranch(
     // However few retries the reads have: another node behind the URL may have the block.
     await getBlock(rpc.withRetries(usualRetries), pin);
   }
-}
-
-export function isReorganised(error: unknown): error is VaultError {
-  return hasErrorCode(error, "VAULT_REORGED");
 }

@@ -3,8 +3,8 @@
 import { ZeroAddress } from "ethers";
 
 import { isFailedReading } from "../client/read-at-block.js";
-import type { VaultSnapshot } from "../client/snapshot.js";
-import { VaultError, fallbackTo } from "../errors.js";
+import type { VaultSnapshot } from "../client/read-at-block.js";
+import { VaultError, fallbackTo, hasErrorCode } from "../errors.js";
 import type { SettlementRoute } from "../guard/call.js";
 import { keepsTokens, settlementCall } from "../guard/call.js";
 import {
@@ -17,12 +17,7 @@ import { parseGuarded } from "../guard/round-guard.js";
 import type { VaultHost } from "../host.js";
 import type { Address, VaultRound } from "../protocol/index.js";
 import { describeRound, fateOf, isSameRound } from "../protocol/round.js";
-import {
-  getBlock,
-  isReorganised,
-  readOnBranch,
-  requireSameBranch,
-} from "../rpc/blocks.js";
+import { getBlock, readOnBranch, requireSameBranch } from "../rpc/blocks.js";
 import type { BlockId, BlockInfo } from "../rpc/blocks.js";
 import { callContract, getBalance, tryCall } from "../rpc/chain.js";
 import { isUnanswered } from "../rpc/errors.js";
@@ -207,7 +202,7 @@ async function readAround(
   const block = await getBlock(vault.rpc, pin);
   const parent = { number: number - 1, hash: block.parentHash };
   const isAnswer = (error: VaultError): boolean =>
-    !isReorganised(error) && !isUnanswered(error);
+    !hasErrorCode(error, "VAULT_REORGED") && !isUnanswered(error);
   const read = async (): Promise<Around> => {
     const readings = await vault.snapshot({ blockTag: block });
     const before = await vault

@@ -3,10 +3,9 @@
 import { ZeroAddress } from "ethers";
 
 import { isFailedReading } from "../client/read-at-block.js";
-import type { FailedReading } from "../client/read-at-block.js";
+import type { FailedReading, VaultSnapshot } from "../client/read-at-block.js";
 import { parseAccount, parseAddress } from "../client/inputs.js";
 import type { AccountLike } from "../client/inputs.js";
-import type { VaultSnapshot } from "../client/snapshot.js";
 import {
   fallbackTo,
   hasErrorCode,

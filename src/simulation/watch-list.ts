@@ -11,7 +11,7 @@ import type { LocatedRole } from "../client/addresses.js";
 import { checksumAddress } from "../client/inputs.js";
 import type { LensFacts, ReadCall } from "../client/lens/lens.js";
 import { failedReading, isFailedReading } from "../client/read-at-block.js";
-import type { VaultSnapshot } from "../client/snapshot.js";
+import type { VaultSnapshot } from "../client/read-at-block.js";
 import { assertInvariant, invalidArgument } from "../errors.js";
 import { asRecord } from "../json.js";
 import { get, operationEntry, standaloneQueries } from "../protocol/index.js";

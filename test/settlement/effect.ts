@@ -1,7 +1,7 @@
 import { expect } from "chai";
 
 import { failedReading } from "../../src/client/read-at-block.js";
-import type { VaultSnapshot } from "../../src/client/snapshot.js";
+import type { VaultSnapshot } from "../../src/client/read-at-block.js";
 import { vaultError } from "../../src/errors.js";
 import type { ReadingValue } from "../../src/simulation/types.js";
 import { withOtherReadings } from "../helpers/readings.js";

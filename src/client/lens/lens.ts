@@ -5,7 +5,6 @@ import { Interface, dataSlice, getAddress, id } from "ethers";
 import { assertInvariant, fallbackTo, vaultError } from "../../errors.js";
 import type { VaultOrder } from "../../protocol/index.js";
 import { quoteForeignText } from "../../foreign-text.js";
-import { isReorganised } from "../../rpc/blocks.js";
 import type { BlockId, BlockInfo } from "../../rpc/blocks.js";
 import { callContract, getChainId } from "../../rpc/chain.js";
 import type { CallResult } from "../../rpc/revert-reason.js";
@@ -75,44 +74,43 @@ export async function tryLens(
   calls: readonly ReadCall[],
 ): Promise<LensAnswer | undefined> {
   const { rpc, from } = caller;
-  const { node } = rpc;
   if (
-    node.runsLens === false ||
+    rpc.node.runsLens === false ||
     // The lens would replace the contract to read.
     calls.some(({ address }) => address === from)
   ) {
     return undefined;
   }
-  try {
-    // Without an answer of the lens, the caller reads in another way.
-    const patient = rpc.withRetries(fewRetries);
-    return await callLens({ ...caller, rpc: patient }, encodeReadCalls(calls));
-  } catch (error) {
+  // Without an answer of the lens, the caller reads in another way.
+  const patient = { ...caller, rpc: rpc.withRetries(fewRetries) };
+  const answer = await callLens(patient, encodeReadCalls(calls)).catch(
     fallbackTo(
       undefined,
-      ({ kind }) => kind === "rpc" && !isReorganised(error),
-    )(error);
+      ({ kind, code }) => kind === "rpc" && code !== "VAULT_REORGED",
+    ),
+  );
+  if (answer === undefined) {
+    await learnIfLensRuns(rpc, from);
   }
-  if (node.runsLens === undefined) {
-    // The result is kept for good, but this call alone may have failed, or the
-    // node for a moment.
-    await getChainId(rpc);
-    await canRunLens(rpc, from);
-  }
-  return undefined;
+  return answer;
 }
 
-/** Finds out if a node runs the lens, by an empty call unless it is known. */
-export async function canRunLens(
+/**
+ * Finds out if a node runs the lens, by an empty call unless it is known. It is kept for good,
+ * so a node that is gone for a moment is not taken for one without: it answers the chain id
+ * before.
+ */
+export async function learnIfLensRuns(
   rpc: RpcClient,
   from: string,
-): Promise<boolean> {
-  const { node } = rpc;
-  node.runsLens ??= await callLens(
-    { rpc, from, block: "latest" },
-    encodeReadCalls([]),
-  ).then(() => true, fallbackTo(false, isRefusal));
-  return node.runsLens;
+): Promise<void> {
+  if (rpc.node.runsLens === undefined) {
+    await getChainId(rpc);
+    rpc.node.runsLens = await callLens(
+      { rpc, from, block: "latest" },
+      encodeReadCalls([]),
+    ).then(() => true, fallbackTo(false, isRefusal));
+  }
 }
 
 /**
