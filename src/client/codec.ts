@@ -42,8 +42,14 @@ export function viewOf({ buffer, byteOffset, length }: Uint8Array): DataView {
   return new DataView(buffer, byteOffset, length);
 }
 
+/** By its quarters: a text to parse takes twice as long. */
 export function readWord(bytes: Buffer, offset: number): bigint {
-  return BigInt(`0x${bytes.toString("hex", offset, offset + WORD)}`);
+  let word = 0n;
+  for (let place = offset; place < offset + WORD; place += 8) {
+    const quarter = bytes.readBigUInt64BE(place);
+    word = word === 0n ? quarter : (word << 64n) | quarter;
+  }
+  return word;
 }
 
 /**

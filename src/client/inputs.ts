@@ -71,10 +71,22 @@ export function parseAccount(value: unknown, where: string): Address {
   return parseAddress(address ?? value, where);
 }
 
+/** The same few contracts and accounts are named in each call, and a hash takes long. */
+const checksums = new Map<string, Address>();
+const MOST_CHECKSUMS = 1_000;
+
 /** @throws An error of ethers if it is no address, or its checksum is wrong. */
 export function checksumAddress(value: string): Address {
+  const known = checksums.get(value);
+  if (known !== undefined) {
+    return known;
+  }
   // an address begins with 0x, but ethers types it as any string
-  return getAddress(value) as Address;
+  const address = getAddress(value) as Address;
+  if (checksums.size < MOST_CHECKSUMS) {
+    checksums.set(value, address);
+  }
+  return address;
 }
 
 /** Parses `1000`, `1_000`, `65.5e18` or 0x hex; undefined for any other text. */

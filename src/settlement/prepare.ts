@@ -73,10 +73,13 @@ export async function trySettlement(
   const { rpc, connection } = vault;
   const { limits, tokens, engine } = rules;
   const { from } = route;
-  const offered = await resolveFees(rpc, connection.networkConfig, next);
+  const [offered, contracts] = await Promise.all([
+    resolveFees(rpc, connection.networkConfig, next),
+    vault.locateAll(),
+  ]);
   const simulated = await simulate(
     vault,
-    { sender: from, route, price: offered, tokens, engine },
+    { route, price: offered, contracts, tokens, engine },
     next,
   ).catch(fallbackTo(undefined, cannotSimulate));
   const balance = simulated?.balance ?? (await getBalance(rpc, from));

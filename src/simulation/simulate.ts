@@ -95,27 +95,25 @@ export interface SimulateSettleAllOptions extends OptionsOf<
   typeof simulateOptions
 > {}
 
-/** Options, parsed, and what a settlement knows already. */
+/** What to simulate, and what is watched meanwhile. */
 export interface SimulationRequest {
-  readonly sender: string;
+  readonly route: SettlementRoute;
+  readonly price: GasPrice;
+  readonly contracts: readonly LocatedRole[];
   readonly orderIDs?: readonly bigint[];
   readonly tokens?: readonly string[] | undefined;
   readonly gas?: bigint | undefined;
   readonly engine?: HttpEngine | undefined;
   readonly hardfork?: string | undefined;
-  /** Default: the configured way. */
-  readonly route?: SettlementRoute;
-  /** Default: nobody pays. */
-  readonly price?: GasPrice;
 }
 
 /** One request reads all orders, before and after. */
 const MOST_ORDERS = 400;
 
-function parseOptions(
+function parseRequest(
   vault: VaultHost,
   options: SimulateSettleAllOptions,
-): Omit<SimulationRequest, "sender"> {
+): Omit<SimulationRequest, "route" | "price" | "contracts"> {
   const { connection, networkName } = vault;
   checkOptions("simulateSettleAll()", options, simulateOptions);
   const { orders = [], hardfork, engine } = options;
@@ -175,18 +173,20 @@ export async function simulateSettleAll(
   findSender?: () => Promise<string>,
 ): Promise<Simulated> {
   const options = await withAddress(given);
-  const asked = parseOptions(vault, options);
+  const asked = parseRequest(vault, options);
   const { timeout, signal, onRetry, blockNumber, atTime, from } = options;
   const named = from === undefined ? undefined : parseAccount(from, "from");
   // Its `from` settles; the sender of reads is another one.
   const client = vault.withOptions({ timeout, signal, onRetry });
-  const next = chooseBlock(client, blockNumber, atTime);
-  const [sender, chosen, price] = await Promise.all([
+  const choosing = chooseBlock(client, blockNumber, atTime);
+  const [sender, next, price, contracts] = await Promise.all([
     named ?? findSender?.() ?? client.defaultSender(),
-    next,
-    resolveFees(client.rpc, client.connection.networkConfig, next),
+    choosing,
+    resolveFees(client.rpc, client.connection.networkConfig, choosing),
+    client.locateAll(),
   ]);
-  return await simulate(client, { ...asked, sender, price }, chosen);
+  const route = await findRoute(client, sender, next.base, asked);
+  return await simulate(client, { ...asked, route, price, contracts }, next);
 }
 
 const END = "end";
@@ -238,19 +238,22 @@ export async function simulate(
 ): Promise<Simulated> {
   const { networkName: network, connection } = vault;
   const { base } = next;
-  const { orderIDs = [], tokens = [], price, hardfork } = request;
-  const sender = checksumAddress(request.sender);
-  const [contracts, route] = await Promise.all([
-    vault.locateAll(),
-    request.route ?? findRoute(vault, sender, base, request),
-  ]);
+  const {
+    route,
+    price,
+    contracts,
+    orderIDs = [],
+    tokens = [],
+    hardfork,
+  } = request;
+  const sender = checksumAddress(route.from);
   const { gas: configured } = connection.networkConfig;
   const gas = request.gas ?? (configured === "auto" ? undefined : configured);
   const attempt: Attempt = {
     route: { ...route, from: sender },
     gas: gas ?? next.gasLimit,
     isGasGiven: gas !== undefined,
-    gasPrice: price?.current ?? 0n,
+    gasPrice: price.current,
     next,
     hardfork,
   };

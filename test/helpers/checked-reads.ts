@@ -13,6 +13,8 @@ import type {
   ReadOperationName,
 } from "../../src/protocol/index.js";
 import { getNextBlock } from "../../src/rpc/blocks.js";
+import { findRoute } from "../../src/guard/call.js";
+import { priceOf } from "../../src/sending/fees.js";
 import { simulate } from "../../src/simulation/simulate.js";
 import type { Simulation } from "../../src/simulation/types.js";
 import type { BareHost } from "./bare-host.js";
@@ -152,10 +154,19 @@ const simulation: Subject = {
   name: "simulateV1",
   run: async (host, timeout) => {
     const patient = host.withOptions({ timeout });
+    const next = await getNextBlock(patient.rpc);
+    const contracts = await patient.locateAll();
+    const route = await findRoute(patient, FIRST, next.base);
+    const watched = { contracts, orderIDs: WATCHED_ORDERS };
     const { simulation: found } = await simulate(
       patient,
-      { sender: FIRST, orderIDs: WATCHED_ORDERS, engine: "simulateV1" },
-      await getNextBlock(patient.rpc),
+      {
+        ...watched,
+        route,
+        price: priceOf({ gasPrice: 0n }),
+        engine: "simulateV1",
+      },
+      next,
     );
     return (said) => problemOfSimulation(found, said);
   },

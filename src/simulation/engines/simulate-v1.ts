@@ -1,6 +1,7 @@
-import { Buffer } from "node:buffer";
+import type { Buffer } from "node:buffer";
 
-import { isHexString, toQuantity } from "ethers";
+import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
+import { isHexString } from "ethers";
 
 import {
   NOBODYS_ADDRESS,
@@ -31,6 +32,7 @@ const METHOD = "eth_simulateV1";
 
 /** A node may give a read less: Geth shares 50,000,000 gas among all calls of a request. */
 const READ_GAS = 10_000_000n;
+const READ_GAS_HEX = numberToHexString(READ_GAS);
 
 /**
  * Simulates with `eth_simulateV1`: the reads, a loan to a sender who needs one, the
@@ -126,27 +128,34 @@ function blockOf(
     from: reader,
     to,
     input,
-    gas: toQuantity(READ_GAS),
+    gas: READ_GAS_HEX,
   });
   const before = [factsCall(NOBODYS_ADDRESS, accounts), ...reads].map(toCall);
   const { data: input, ...call } = settlementCall(route);
   return {
     blockOverrides: {
-      number: toQuantity(number),
-      time: toQuantity(timestamp),
+      number: numberToHexString(number),
+      time: numberToHexString(timestamp),
       ...(baseFeePerGas !== undefined && {
-        baseFeePerGas: toQuantity(baseFeePerGas),
+        baseFeePerGas: numberToHexString(baseFeePerGas),
       }),
       // The gas limits of all calls together must fit into the block's.
-      gasLimit: toQuantity(gas + READ_GAS * BigInt(2 * before.length + 1)),
+      gasLimit: numberToHexString(
+        gas + READ_GAS * BigInt(2 * before.length + 1),
+      ),
     },
     stateOverrides: {
-      [NOBODYS_ADDRESS]: { code: lensCode, balance: toQuantity(fee) },
+      [NOBODYS_ADDRESS]: { code: lensCode, balance: numberToHexString(fee) },
     },
     calls: [
       ...before,
       toCall(lendCall(NOBODYS_ADDRESS, route.from, fee)),
-      { ...call, input, gas: toQuantity(gas), gasPrice: toQuantity(gasPrice) },
+      {
+        ...call,
+        input,
+        gas: numberToHexString(gas),
+        gasPrice: numberToHexString(gasPrice),
+      },
       ...before,
     ],
   };
@@ -201,6 +210,7 @@ async function request(
 
 interface SimulatedCall {
   readonly succeeded: boolean;
+  readonly returned: Buffer;
   /** Return or revert data, 0x hex. */
   readonly data: string;
   readonly gasUsed: bigint;
@@ -217,9 +227,9 @@ function stateIn(
   accounts: readonly string[],
 ): State | undefined {
   const [first, ...answers] = calls.map(
-    ({ succeeded, data, message }): CallResult =>
+    ({ succeeded, returned, data, message }): CallResult =>
       succeeded
-        ? { data: Buffer.from(data.slice(2), "hex") }
+        ? { data: returned }
         : {
             reverted: invalidOpcode(message ?? "") ?? decodeRevertReason(data),
           },
@@ -255,16 +265,12 @@ function parseCall(item: unknown, read: ResponseParser): SimulatedCall {
   const { status, returnData, gasUsed, maxUsedGas, logs, error } =
     asRecord(item);
   const { data, message, code } = asRecord(error);
-  if (!isHexString(returnData, true)) {
-    throw read.invalid("a call without data");
-  }
+  const returned = read.bytes(returnData);
   return {
+    returned,
     succeeded: status === "0x1" || read.quantity(status) === 1n,
-    data:
-      // Geth returns revert data in the error, anvil in the result.
-      [data, returnData].find(
-        (hex): hex is string => isHexString(hex, true) && hex !== "0x",
-      ) ?? "0x",
+    // Geth returns revert data in the error, anvil in the result.
+    data: isHexString(data, true) && data !== "0x" ? data : String(returnData),
     gasUsed: read.quantity(gasUsed),
     maxUsedGas: read.optional(maxUsedGas, (value) => read.quantity(value)),
     logs: logs ?? [],

@@ -221,14 +221,17 @@ describe("eth_simulateV1 as geth answers it", () => {
         .map(({ status, returnData, gasUsed, maxUsedGas, error }) => {
           const { code, message, data = returnData } = fieldsOf(error);
           return {
-            ...{ succeeded: status === "0x1", data },
+            ...{ succeeded: status === "0x1", data, returned: returnData },
             message: code === 3 ? undefined : message,
             gasUsed: BigInt(String(gasUsed)),
             maxUsedGas: BigInt(String(maxUsedGas)),
           };
         });
       expect(
-        read.map(({ logs: _logs, ...call }) => call),
+        read.map(({ logs: _logs, ...call }) => ({
+          ...call,
+          returned: `0x${call.returned.toString("hex")}`,
+        })),
         String(name),
       ).to.deep.equal(expected);
     }
