@@ -29,7 +29,7 @@ import { readTask, tasks } from "./definitions.js";
 import type { TaskValues } from "./definitions.js";
 import { hideInOrder, readAction, selectedNetwork } from "./open-vault.js";
 import { code, labelledValues, title } from "./output/screen.js";
-import { formatValue, readingsPart } from "./output/values.js";
+import { describeCount, formatValue, readingsPart } from "./output/values.js";
 import {
   parseDecimal,
   parseFutureTime,
@@ -185,13 +185,20 @@ export const requestAction = taskAction(
   },
 );
 
-/** Numbers are unscaled. What is missing, or too much, encodeCall() refuses. */
+/** Numbers are unscaled. */
 function parseWireArguments({
   operation,
   args,
   pool,
 }: TaskValues<"request">): readonly unknown[] {
   const { inputs } = operationEntry(operation);
+  if (args.length !== inputs.length) {
+    const names = inputs.map(({ name }) => `<${name}>`).join(" ");
+    throw invalidArgument(
+      "<args>",
+      `${operation} takes ${names || "no argument"}, got ${describeCount(args.length, "argument")}`,
+    );
+  }
   const values = args.map((text, index) => {
     const input = inputs[index];
     return input?.unit === "contractType" && !/^[0-9]+$/u.test(text)
@@ -207,12 +214,6 @@ function toCallArguments(
   inputs: readonly Field[],
   given: readonly unknown[],
 ): readonly unknown[] {
-  return inputs.length <= 1
-    ? given
-    : [
-        Object.fromEntries(
-          inputs.map(({ name }, index) => [name, given[index]]),
-        ),
-        ...given.slice(inputs.length),
-      ];
+  const named = inputs.map(({ name }, index) => [name, given[index]] as const);
+  return named.length <= 1 ? given : [Object.fromEntries(named)];
 }

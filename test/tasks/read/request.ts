@@ -104,9 +104,10 @@ describe("vault request", () => {
   itFails(
     { errorOf },
     `
-    request getOrderInfo | VAULT_INVALID_INTEGER | orderID
-    request calMargins 1 2 3 4 | VAULT_INVALID_ARGUMENT | too many arguments
-    request queryVolume 1 | VAULT_INVALID_ARGUMENT | too many arguments
+    request getOrderInfo | VAULT_INVALID_ARGUMENT | getOrderInfo takes <orderID>, got 0 arguments
+    request calMargins 1 2 | VAULT_INVALID_ARGUMENT | calMargins takes <maxVolume> <APY> <endTime>, got 2 arguments
+    request calMargins 1 2 3 4 | VAULT_INVALID_ARGUMENT | got 4 arguments
+    request queryVolume 1 | VAULT_INVALID_ARGUMENT | queryVolume takes no argument, got 1 argument
     request queryVolume --pool public | VAULT_INVALID_ARGUMENT | too many arguments
     request settleAll --curl | VAULT_INVALID_ARGUMENT | needs a signed transaction
     request getOrderInfo -1 | VAULT_INVALID_INTEGER | <orderID>
