@@ -1,6 +1,7 @@
 import path from "node:path";
 
 import { deepMerge } from "@nomicfoundation/hardhat-utils/lang";
+import { capitalize } from "@nomicfoundation/hardhat-utils/string";
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
 import { describeInput, parseTime } from "../src/client/inputs.js";
@@ -87,7 +88,7 @@ export const deployMocks = writeAction(
         title(`Mocks deployed (${scenario})`, envelope),
         labelledValues(
           contractRoleNames.map((role) => [
-            contractRoles[role].label,
+            capitalize(contractRoles[role].label),
             addresses[role],
           ]),
         ),
