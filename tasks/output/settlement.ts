@@ -229,7 +229,9 @@ export function describeEvent(
       return `Following the interrupted settlement: transaction ${event.hash ?? `with nonce ${event.nonce}`}`;
     case "sending":
     case "hash":
-      return `Transaction ${event.hash ?? "sent: the node names its hash"}`;
+      return event.hash === null
+        ? "Transaction handed to the node, which returns its hash"
+        : `Transaction ${event.hash}`;
     case "replacing":
       return event.kind === "settlement"
         ? `Replaced at a higher fee: transaction ${event.hash}`

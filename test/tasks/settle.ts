@@ -457,7 +457,7 @@ describe("the lines during a settlement", () => {
     ],
     [
       { type: "sending", hash: null, nonce },
-      "Transaction sent: the node names its hash",
+      "Transaction handed to the node, which returns its hash",
     ],
     [
       { type: "replacing", kind: "cancellation", hash, nonce },
