@@ -152,8 +152,8 @@ export function settlementValues(state: VaultState): Part {
   const { canBeSettledBy, expired, openSettlement: open } = state.keeper;
   return labelledValues([
     ["Can be settled", describeAttempt(state)],
+    ["By account", canBeSettledBy],
     ["Round ended", describeAnswer(expired)],
-    ["Asked as", canBeSettledBy],
     open !== null && [
       "Under way",
       isFailedReading(open)
