@@ -193,11 +193,11 @@ function parseWireArguments({
 }: TaskValues<"request">): readonly unknown[] {
   const { inputs } = operationEntry(operation);
   if (args.length !== inputs.length) {
-    const names = inputs.map(({ name }) => `<${name}>`).join(" ");
-    throw invalidArgument(
-      "<args>",
-      `${operation} takes ${names || "no argument"}, got ${describeCount(args.length, "argument")}`,
-    );
+    const names = inputs.map(({ name }) => `<${name}>`);
+    const wanted = names.length === 0 ? "no argument" : names.join(" ");
+    const count = describeCount(args.length, "argument");
+    const problem = `${operation} takes ${wanted}, got ${count}`;
+    throw invalidArgument("<args>", problem);
   }
   const values = args.map((text, index) => {
     const input = inputs[index];
