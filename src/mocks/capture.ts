@@ -17,7 +17,7 @@ import {
 import type { VaultClient } from "../client/vault-client.js";
 import { VaultError, invalidArgument, vaultError } from "../errors.js";
 import { reasonOf, requireRegularFile } from "../files/project-file.js";
-import { asRecord, listOf, toJsonValue } from "../json.js";
+import { asRecord, toJsonValue } from "../json.js";
 import { get, set, standaloneQueries } from "../protocol/index.js";
 import type {
   CalMarginsParameters,
@@ -28,10 +28,11 @@ import { requireSameBranch } from "../rpc/blocks.js";
 import type { ScriptedFailure } from "./failure.js";
 import { scenarios } from "./scenarios.js";
 import {
-  answerCheck,
   checkChanges,
+  checkList,
   checkTerms,
-  parseOrderKey,
+  orderQueries,
+  partlyChanged,
 } from "./state.js";
 import type { MockState } from "./types.js";
 
@@ -178,16 +179,15 @@ async function fixtureState(json: unknown): Promise<MockState> {
     );
   }
   const failures: ScriptedFailure[] = [];
-  /** Returns a whole answer; undefined for a failure, which the mock repeats. */
-  const check = (
+  /** Returns the answer; undefined for a failure, which the mock repeats. */
+  const answerIn = (
     operation: ReadOperationName,
     args: readonly unknown[],
-    answer: unknown,
-    where: string,
+    recorded: unknown,
   ): unknown => {
-    const { error } = asRecord(answer);
+    const { error } = asRecord(recorded);
     if (error === undefined) {
-      return answerCheck(operation, true)(answer, where);
+      return recorded;
     }
     const { code, revertData } = asRecord(error);
     const reason =
@@ -198,34 +198,30 @@ async function fixtureState(json: unknown): Promise<MockState> {
     failures.push({ operation, args, reason } as ScriptedFailure);
     return undefined;
   };
-  for (const { operation, args, path } of standaloneQueries) {
-    const answer = get(values, path);
-    set(values, path, check(operation, args, answer, path.join(".")));
+  const { orders = {}, margins = [] } = values;
+  for (const query of [...standaloneQueries, ...orderQueries(orders)]) {
+    const { operation, args, path } = query;
+    const recorded = get(values, path);
+    if (recorded === undefined) {
+      throw invalidArgument(path.join("."), "it is missing");
+    }
+    set(values, path, answerIn(operation, args, recorded));
   }
-  const { orders: byId = {}, margins: ofTerms = [] } = values;
-  if (byId !== asRecord(byId) || !Array.isArray(ofTerms)) {
-    throw invalidArgument("orders or margins", "it is no list of answers");
-  }
-  const orders = Object.entries(asRecord(values["orders"])).flatMap(
-    ([key, recordedOrder]) => {
-      const args = [parseOrderKey(key)];
-      const order = check("getOrderInfo", args, recordedOrder, `orders.${key}`);
-      return order === undefined ? [] : [[key, order] as const];
-    },
-  );
-  const margins = listOf(values["margins"]).flatMap((each, index) => {
-    const where = `margins[${index}]`;
-    const { maxVolume, APY, endTime, ...result } = asRecord(each);
-    const terms = asRecord(checkTerms({ maxVolume, APY, endTime }, where));
-    const amounts = check("calMargins", [terms], result, where);
-    return amounts === undefined ? [] : [{ ...terms, ...asRecord(amounts) }];
-  });
   const changes = checkChanges({
     ...values,
-    margins,
-    orders: Object.fromEntries(orders),
+    margins: checkList(margins, "margins").filter((each, index) => {
+      const { maxVolume, APY, endTime, ...result } = asRecord(each);
+      const terms = { maxVolume, APY, endTime };
+      const args = [checkTerms(terms, `margins[${index}]`)];
+      return answerIn("calMargins", args, result) !== undefined;
+    }),
     failures,
   });
+  const [incomplete] = partlyChanged(changes);
+  if (incomplete !== undefined) {
+    const place = incomplete.path.join(".");
+    throw invalidArgument(place, "some of its values are missing");
+  }
   const empty = scenarios["empty-vault"](0n);
   const state = deepMerge(
     // An order that was not captured must not look empty.
@@ -239,7 +235,9 @@ async function fixtureState(json: unknown): Promise<MockState> {
     settlement: {
       ...state.settlement,
       settledPrice: settledPrice === 0n ? strikePrice : settledPrice,
-      settledAmount: settled ? settledAmount : BigInt(orders.length),
+      settledAmount: settled
+        ? settledAmount
+        : BigInt(Object.keys(state.orders).length),
     },
   };
 }

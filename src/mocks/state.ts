@@ -16,11 +16,9 @@ import { asRecord } from "../json.js";
 import {
   get,
   isEnumName,
-  isStandalone,
   operationEntry,
   operations,
-  queriesOf,
-  readOperationNames,
+  set,
   standaloneQueries,
 } from "../protocol/index.js";
 import type {
@@ -82,13 +80,15 @@ export function checkValue(
 type Check = (given: unknown, place: string) => unknown;
 
 /** Checks of an object's values by their names. */
-type Checks = Readonly<Record<string, Check>>;
+interface Checks {
+  readonly [name: string]: Check | Checks;
+}
 
 function valueOf(field: CheckedField): Check {
   return (given, place) => checkValue(field, given, place);
 }
 
-function valuesOf(fields: readonly Field[]): Checks {
+function valuesOf(fields: readonly Field[]): Readonly<Record<string, Check>> {
   return Object.fromEntries(
     fields.map((field) => [field.name, valueOf(field)]),
   );
@@ -98,7 +98,7 @@ function valuesOf(fields: readonly Field[]): Checks {
  * Checks an object. A misspelt key, which would change nothing, is refused; undefined values
  * are left out.
  */
-function objectOf(checks: Checks, required: Checks = {}): Check {
+function objectOf(checks: Checks, required: object = {}): Check {
   return (given, place) => {
     const where = place === "" ? "The changes to the mocks" : place;
     const values = checkKeys(where, given, "field", Object.keys(checks));
@@ -106,7 +106,8 @@ function objectOf(checks: Checks, required: Checks = {}): Check {
     for (const [name, check] of Object.entries(checks)) {
       const within = place === "" ? name : `${place}.${name}`;
       if (values[name] !== undefined) {
-        checked[name] = check(values[name], within);
+        const checkOne = typeof check === "function" ? check : objectOf(check);
+        checked[name] = checkOne(values[name], within);
       } else if (name in required) {
         throw invalidArgument(within, "it is missing");
       }
@@ -115,48 +116,39 @@ function objectOf(checks: Checks, required: Checks = {}): Check {
   };
 }
 
+export function checkList(given: unknown, place: string): readonly unknown[] {
+  if (!Array.isArray(given)) {
+    throw invalidArgument(place, "a list is needed");
+  }
+  return given;
+}
+
 function listOf(check: Check): Check {
-  return (given, place) => {
-    if (!Array.isArray(given)) {
-      throw invalidArgument(place, "a list is needed");
-    }
-    return given.map((each, index) => check(each, `${place}[${index}]`));
-  };
+  return (given, place) =>
+    checkList(given, place).map((each, index) =>
+      check(each, `${place}[${index}]`),
+    );
 }
 
 function orNull(check: Check): Check {
   return (given, place) => (given === null ? null : check(given, place));
 }
 
-/** @param isWhole False if an object may lack some of its values. */
-export function answerCheck(
-  operation: ReadOperationName,
-  isWhole = false,
-): Check {
+/** An answer with several values may have some of them. */
+function answerOf(operation: ReadOperationName): Check | Checks {
   const { outputs } = operationEntry(operation);
   const [only, ...others] = outputs;
-  if (only !== undefined && others.length === 0) {
-    return valueOf(only);
-  }
-  const values = valuesOf(outputs);
-  return objectOf(values, isWhole ? values : {});
+  return only !== undefined && others.length === 0
+    ? valueOf(only)
+    : valuesOf(outputs);
 }
 
-/** Checks of answers by key; an object may have some of its values. */
-function readingChecks(): Checks {
-  const readings: Record<string, Check> = {};
-  for (const name of readOperationNames.filter(isStandalone)) {
-    const answer = answerCheck(name);
-    const variants = queriesOf(name).flatMap(({ path: [, variant] }) =>
-      variant === undefined ? [] : [[variant, answer] as const],
-    );
-    readings[operationEntry(name).key] =
-      variants.length === 0 ? answer : objectOf(Object.fromEntries(variants));
-  }
-  return readings;
+const readings: Record<string, Check | Checks> = {};
+for (const { operation, path } of standaloneQueries) {
+  set(readings, path, answerOf(operation));
 }
 
-const { getLatestRoundInfo, calMargins } = operations;
+const { getLatestRoundInfo, getOrderInfo, calMargins } = operations;
 const terms = valuesOf(calMargins.inputs);
 const amounts = valuesOf(calMargins.outputs);
 const uint256 = valueOf({ type: "uint256", unit: "none" });
@@ -177,35 +169,31 @@ const unknownAnswers: readonly UnknownOrders[] = ["zeros", "revert", "invalid"];
 
 const someMargins = objectOf(amounts);
 const marginsByTerms = listOf(objectOf({ ...amounts, ...terms }, amounts));
-const someOrNoOrder = orNull(answerCheck("getOrderInfo"));
+const someOrNoOrder = orNull(objectOf(valuesOf(getOrderInfo.outputs)));
 
 const range = { firstId: uint256, lastId: uint256 };
 const reward = { amount: uint256, token: address };
 
 const changesCheck = objectOf({
-  ...readingChecks(),
+  ...readings,
   margins: (given, place) =>
     (Array.isArray(given) ? marginsByTerms : someMargins)(given, place),
   orders: (given, place) => {
-    if (!isObject(given)) {
-      throw invalidArgument(place, "an object with orders by id is needed");
+    const checks: Record<string, Check> = {};
+    for (const { path } of orderQueries(given)) {
+      checks[String(path[1])] = someOrNoOrder;
     }
-    return Object.fromEntries(
-      Object.entries(given).map(([key, order]) => [
-        String(parseOrderKey(key)),
-        someOrNoOrder(order, `${place}.${key}`),
-      ]),
-    );
+    return objectOf(checks)(given, place);
   },
   generatedOrders: orNull(objectOf(range, range)),
   unknownOrders: (given, place) => requireOneOf(unknownAnswers, given, place),
-  settlement: objectOf({
+  settlement: {
     settledPrice: uint256,
     settledAmount: uint256,
     notBeforeEnd: flag,
     needsPrice: flag,
     reward: orNull(objectOf(reward, { amount: uint256 })),
-  }),
+  },
   failures: listOf(checkFailure),
 });
 
@@ -225,12 +213,18 @@ export function checkChanges(overrides: unknown = {}): StateChanges {
 /** Checks arguments of `calMargins`. */
 export const checkTerms = objectOf(terms, terms);
 
-/** Takes one spelling only: two keys for one order would overwrite each other. */
-export function parseOrderKey(key: string): bigint {
-  return parseUint256(
-    /^(?:0|[1-9][0-9]*)$/u.test(key) ? BigInt(key) : key,
-    "An order's id",
-  );
+/** The readings of the orders in an object that has them by their ids. */
+export function orderQueries(orders: unknown): readonly Query[] {
+  if (!isObject(orders)) {
+    throw invalidArgument("orders", "an object with orders by id is needed");
+  }
+  return Object.keys(orders).map((key) => {
+    // Only one spelling: two keys for one order would overwrite each other.
+    const isCanonical = /^(?:0|[1-9][0-9]*)$/u.test(key);
+    const id = parseUint256(isCanonical ? BigInt(key) : key, "An order's id");
+    const path = ["orders", key] as const;
+    return { operation: "getOrderInfo", role: "trading", args: [id], path };
+  });
 }
 
 /** The readings that mocks return for any arguments; margins can depend on them. */
@@ -246,12 +240,7 @@ const answers: readonly Query[] = [
 
 /** @returns The answers and the orders that changes name in part, whose other values stay. */
 export function partlyChanged(changes: StateChanges): readonly Query[] {
-  const orders = Object.keys(changes.orders ?? {}).map((key): Query => ({
-    operation: "getOrderInfo",
-    role: "trading",
-    args: [BigInt(key)],
-    path: ["orders", key],
-  }));
+  const orders = orderQueries(changes.orders ?? {});
   return [...answers, ...orders].filter(({ operation, path }) => {
     const given = get(changes, path);
     const { outputs } = operationEntry(operation);

@@ -272,7 +272,7 @@ async function examineSettlement(
   if (guard !== undefined && "error" in guard) {
     return [failed("guard", guard.error)];
   }
-  const attempt = await attemptNow(vault, from).catch(failedReading);
+  const attempt = await tryAtEnd(vault, from).catch(failedReading);
   if ("error" in attempt) {
     return [{ name: "settlement", ...findingOf(attempt.error, "warn") }];
   }
@@ -286,36 +286,29 @@ async function examineSettlement(
   ];
 }
 
-/** A settlement in the next block, tried once for all checks. */
-type Attempt = Awaited<ReturnType<typeof attemptNow>>;
+/** A settlement at the end of the round, or in the next block, tried once for all checks. */
+type Attempt = Awaited<ReturnType<typeof tryAtEnd>>;
 
-async function attemptNow(vault: VaultHost, from: string) {
-  const next = await getNextBlock(vault.rpc);
+async function tryAtEnd(vault: VaultHost, from: string) {
   const route = await findRoute(vault, from);
   const limits = parseFeeLimits(vault);
   const rules = { limits, tokens: namedTokens(vault), mustSettle: true };
-  const now = await trySettlement(vault, route, next, rules);
-  // Refused now, it may succeed at the round's end.
-  const end =
-    now.gas === undefined
-      ? await chooseBlock(vault, undefined, "end").catch(fallbackTo(undefined))
-      : undefined;
-  const isLater = end !== undefined && end.timestamp > next.timestamp;
-  const tried = isLater && (await trySettlement(vault, route, end, rules));
-  const isSettled =
-    tried !== false && tried.simulated?.simulation.status === "settled";
-  return { route, next, rules, now, atEnd: isSettled ? tried : undefined };
+  // A round that cannot be read has no end.
+  const end = chooseBlock(vault, undefined, "end").catch(fallbackTo(undefined));
+  const next = (await end) ?? (await getNextBlock(vault.rpc));
+  const trial = await trySettlement(vault, route, next, rules);
+  return { route, next, rules, trial };
 }
 
-/** Supposed gas of a settlement that cannot be tried now. */
+/** Supposed gas of a settlement that is refused. */
 const SUPPOSED_GAS = 1_000_000n;
 
-function examineBalance({ route, now, atEnd }: Attempt): Finding {
-  const { balance, price, gas } = atEnd ?? now;
+function examineBalance({ route, trial }: Attempt): Finding {
+  const { balance, price, gas } = trial;
   const maxCost = (gas ?? SUPPOSED_GAS) * price.highest;
   const supposed =
     gas === undefined
-      ? `, if it takes ${SUPPOSED_GAS.toLocaleString("en")} gas: it is refused now`
+      ? `, if it takes ${SUPPOSED_GAS.toLocaleString("en")} gas: it is refused`
       : "";
   const detail = `${formatNative(balance)} in native currency; a settlement may cost ${formatNative(maxCost)}${supposed}`;
   const remedy = `Fund ${route.from}, or settle with another account.`;
@@ -327,7 +320,7 @@ function examineBalance({ route, now, atEnd }: Attempt): Finding {
 /** Nobody is asked in the night: a limit bounds what a unit of gas may cost. */
 async function examineFees(
   vault: VaultHost,
-  { now: { price }, rules: { limits } }: Attempt,
+  { trial: { price }, rules: { limits } }: Attempt,
 ): Promise<Finding> {
   await requireFeeLimit(vault, price, limits);
   const { maxFeePerGas: limit } = limits;
@@ -350,10 +343,10 @@ const lasting: ReadonlySet<VaultErrorCode> = new Set([
 const SETTLEMENT_FIX =
   "If the contract has a list of accounts that may settle, this one has to be on it: choose another with --from. `vault simulate --from` shows more.";
 
-/** Would the next unattended run settle, now or else at the round's end? */
+/** Would the next unattended run after the round's end settle? */
 async function examineNextRun(
   vault: VaultHost,
-  { route: { from }, next, now, atEnd }: Attempt,
+  { route: { from }, next, trial }: Attempt,
 ): Promise<Finding> {
   const { base: block } = next;
   const { round, volume } = await vault.snapshot({ from });
@@ -364,21 +357,15 @@ async function examineNextRun(
     block,
     at: block.number,
     open,
-    trial: now,
+    trial,
   });
   const as = `settleAll as ${from}`;
   const why = escapeUntrusted(reason ?? "").replace(/\.$/u, "");
   if (canBeSettled === true) {
-    return ok(`${as} settles the round`);
+    return ok(`${as} settles the round, once it has ended`);
   }
   if (code === null) {
     return ok("the round is settled: a settlement cannot be tried now");
-  }
-  if (code === "VAULT_CALL_REVERTED" && atEnd !== undefined) {
-    const { error } = atEnd.stop ?? {};
-    return error === undefined
-      ? ok(`${as}: ${why}; it settles the round at its end`)
-      : findingOf(error);
   }
   return (lasting.has(code) ? fail : warn)(
     `${as}: ${why}`,
@@ -392,11 +379,10 @@ const GUARD_FIX =
 /** Do the contracts let the configured guard settle? What else it meets, `settlement` tells. */
 async function examineGuard(
   vault: VaultHost,
-  { route, next, rules, now, atEnd }: Attempt,
+  { route, next, rules, trial: { stop } }: Attempt,
   { address, settler }: FoundGuard,
 ): Promise<Finding> {
   const by = `${address}, through which ${settler === ZeroAddress ? "anyone" : settler} may settle`;
-  const { stop } = atEnd ?? now;
   if (stop?.code === "VAULT_NOT_SETTLER") {
     return fail(`${by}; ${route.from} may not`, GUARD_FIX);
   }
@@ -406,8 +392,8 @@ async function examineGuard(
   const plain = { from: route.from, vault: route.vault };
   const direct = await trySettlement(vault, plain, next, rules);
   const why = escapeUntrusted(stop.reason);
-  // If nobody can settle the round now, the guard is not at fault.
+  // If nobody can settle the round, the guard is not at fault.
   return stop.reason === direct.stop?.reason
-    ? ok(`${by}; without it, too, a settlement is refused now: ${why}`)
+    ? ok(`${by}; without it, too, a settlement is refused: ${why}`)
     : fail(`${by}; the contracts refuse it as their caller: ${why}`, GUARD_FIX);
 }
