@@ -8,7 +8,7 @@ import {
   notOneOf,
   parseAddress,
   parseBlockTag,
-  parseUint256,
+  parseUint,
   readInteger,
   parseTime,
   requireFixedBlock,
@@ -239,7 +239,7 @@ function parseSeconds(text: string, where: string): number {
 }
 
 export function parseInteger(text: string, where: string): bigint {
-  return parseUint256(readInteger(text) ?? text, where);
+  return parseUint(readInteger(text) ?? text, where);
 }
 
 /** Parses `50gwei` or `1000wei`. */
@@ -262,7 +262,7 @@ export function parseDecimal(
   decimals: number,
 ): bigint {
   try {
-    return parseUint256(parseUnits(text, decimals), where);
+    return parseUint(parseUnits(text, decimals), where);
   } catch {
     throw invalidArgument(
       where,

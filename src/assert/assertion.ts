@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 
 import { addFrames } from "../caller-stack.js";
-import { checkOptions, option } from "../client/inputs.js";
+import { checkOptions, optional } from "../client/inputs.js";
 import type { OptionsOf } from "../client/inputs.js";
 import { VaultClient } from "../client/vault-client.js";
 import { VaultError, isErrorCode } from "../errors.js";
@@ -111,7 +111,7 @@ const expectedOptions = {
    * Values that the error's `details` have; others may be there, too. An integer is
    * compared with its decimal text.
    */
-  details: option<Readonly<Record<string, string | number | bigint>>>(),
+  details: optional<Readonly<Record<string, string | number | bigint>>>(),
 };
 
 /** Options of a check for a `VaultError`. */

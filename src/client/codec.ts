@@ -23,7 +23,7 @@ import {
   checksumAddress,
   notOneOf,
   parseEnum,
-  parseUint256,
+  parseUint,
 } from "./inputs.js";
 
 /** Bytes of a word in the ABI encoding. */
@@ -145,7 +145,7 @@ export function encodeCall(
     hexWord(
       isEnumName(unit)
         ? parseEnum(unit, values[name], name)
-        : parseUint256(values[name], name),
+        : parseUint(values[name], name),
     ),
   );
   return { operation, role, data: `${selector}${words.join("")}` };

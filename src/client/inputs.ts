@@ -103,7 +103,7 @@ export function readInteger(text: string): bigint | undefined {
 }
 
 /** @throws VaultError VAULT_INVALID_INTEGER, also for numbers that JavaScript rounds */
-export function parseUint(value: unknown, where: string, bits: number): bigint {
+export function parseUint(value: unknown, where: string, bits = 256): bigint {
   if (isUnsigned(value, 2n ** BigInt(bits) - 1n)) {
     return BigInt(value);
   }
@@ -112,10 +112,6 @@ export function parseUint(value: unknown, where: string, bits: number): bigint {
     bits,
     value: givenInput(value),
   });
-}
-
-export function parseUint256(value: unknown, where: string): bigint {
-  return parseUint(value, where, 256);
 }
 
 function isUnsigned(value: unknown, max: bigint): value is number | bigint {
@@ -282,13 +278,13 @@ export function parseTime(
   words: readonly string[] = [],
 ): bigint {
   if (/^[0-9]+$/u.test(text)) {
-    const seconds = parseUint256(BigInt(text), where);
+    const seconds = parseUint(BigInt(text), where);
     refuseMilliseconds(seconds, where);
     return seconds;
   }
   const [, count, spanUnit = ""] = /^\+([0-9]+)([smhdw])$/u.exec(text) ?? [];
   if (count !== undefined) {
-    return parseUint256(
+    return parseUint(
       BigInt(chainTime) + BigInt(count) * (spanSeconds[spanUnit] ?? 0n),
       where,
     );
@@ -342,20 +338,20 @@ export function requireFuture(
 }
 
 /** An option of a schema: its name is the key, and this carries the type of its value. */
-export interface Option<Value> {
+interface Optional<Value> {
   /** For the compiler only. */
   readonly type?: Value;
 }
 
 /** @returns An option whose value has this type. */
-export function option<Value>(): Option<Value> {
+export function optional<Value>(): Optional<Value> {
   return {};
 }
 
 /** Options that a function takes, each of which may be left out or undefined. */
 export type OptionsOf<Schema> = {
   readonly [Name in keyof Schema]?:
-    | (Schema[Name] extends Option<infer Value> ? Value : never)
+    | (Schema[Name] extends Optional<infer Value> ? Value : never)
     | undefined;
 };
 

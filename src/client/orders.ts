@@ -6,11 +6,11 @@ import type { OrderState, OrderStateName } from "../protocol/index.js";
 import { getBlock, requireReadsOfBranch } from "../rpc/blocks.js";
 import {
   checkOptions,
-  option,
+  optional,
   parseAddress,
   parseCount,
   parseEnum,
-  parseUint256,
+  parseUint,
   requireFixedBlock,
 } from "./inputs.js";
 import type { OptionsOf } from "./inputs.js";
@@ -22,32 +22,32 @@ import type { Readable } from "./read-at-block.js";
 const ordersOptions = {
   ...scanOptions,
   /** First id of the range. Default: 0. */
-  firstId: option<bigint | number>(),
+  firstId: optional<bigint | number>(),
   /** Last id of the range, included. Default: see {@link VaultClient.orders}. */
-  lastId: option<bigint | number>(),
+  lastId: optional<bigint | number>(),
   /** Ids in place of a range; their order is kept. */
-  ids: option<ReadonlyArray<bigint | number>>(),
+  ids: optional<ReadonlyArray<bigint | number>>(),
   /**
    * Milliseconds until the last order, retries and the caller's own work included.
    * Default: no limit, and 300,000 for each request. After it, the iteration throws
    * VAULT_RPC_TIMEOUT. The orders before that are right, but there may be more.
    */
-  timeout: option<number>(),
+  timeout: optional<number>(),
   /** Only orders in this state; failed ones are listed in any case. */
-  state: option<OrderState | OrderStateName>(),
+  state: optional<OrderState | OrderStateName>(),
   /** Only orders of this holder; failed ones are listed in any case. */
-  holder: option<string>(),
+  holder: optional<string>(),
   /** Throws the error of an order that cannot be read. Default: false. */
-  strict: option<boolean>(),
+  strict: optional<boolean>(),
   /** Leaves out orders with every value zero. Default: false. */
-  skipEmpty: option<boolean>(),
+  skipEmpty: optional<boolean>(),
   /** Most orders in one request. Default: 800. */
-  chunkSize: option<number>(),
+  chunkSize: optional<number>(),
   /**
    * Requests at the same time. Default: 3, and 16 if each order is a request, because the
    * node refuses state overrides.
    */
-  concurrency: option<number>(),
+  concurrency: optional<number>(),
 };
 
 /** Options of {@link VaultClient.orders}: a range of ids, or a list of them. */
@@ -262,13 +262,13 @@ function parseIds({
       const problem = "the option `ids` or a range can be given, not both";
       throw invalidArgument("ids", problem);
     }
-    const list = ids.map((id, index) => parseUint256(id, `ids[${index}]`));
+    const list = ids.map((id, index) => parseUint(id, `ids[${index}]`));
     const take: Ids["take"] = (start, count) =>
       list.slice(start, start + count);
     return { isOpen: false, total: list.length, take };
   }
-  const first = parseUint256(firstId ?? 0n, "firstId");
-  const last = parseUint256(lastId ?? MaxUint256, "lastId");
+  const first = parseUint(firstId ?? 0n, "firstId");
+  const last = parseUint(lastId ?? MaxUint256, "lastId");
   if (first > last) {
     throw invalidArgument(
       "firstId",

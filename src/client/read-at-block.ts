@@ -23,7 +23,7 @@ import type { LocatedAddress } from "./addresses.js";
 import { decodeAnswer, decodeOutputs, encodeCall } from "./codec.js";
 import type { EncodedCall, LocatedCall } from "./codec.js";
 import { explainAnswer } from "../rpc/revert-reason.js";
-import { option } from "./inputs.js";
+import { optional } from "./inputs.js";
 import type { AccountLike, BlockTag, OptionsOf } from "./inputs.js";
 import { tryLens } from "./lens/lens.js";
 import type { Caller } from "./lens/lens.js";
@@ -33,18 +33,18 @@ export const readOptions = {
    * Sender of the `eth_call`: an address, or whatever has one, as a signer or a contract.
    * Default: the client's, else the zero address.
    */
-  from: option<AccountLike>(),
+  from: optional<AccountLike>(),
   /**
    * Block to read at; one with its hash is read of that branch of the chain. Default:
    * "latest".
    */
-  blockTag: option<BlockTag | PinnedBlock>(),
+  blockTag: optional<BlockTag | PinnedBlock>(),
   /** Milliseconds for the whole read, retries included. Default: 300,000. */
-  timeout: option<number>(),
+  timeout: optional<number>(),
   /** Ends the read when aborted; the read throws its reason. */
-  signal: option<AbortSignal>(),
+  signal: optional<AbortSignal>(),
   /** Called before each retry of a request. */
-  onRetry: option<RequestOptions["onRetry"]>(),
+  onRetry: optional<RequestOptions["onRetry"]>(),
 };
 
 /** Options of every read. */
@@ -61,7 +61,7 @@ export interface ScanProgress {
 export const scanOptions = {
   ...readOptions,
   /** Called after further ids or blocks were read. */
-  onProgress: option<(progress: ScanProgress) => unknown>(),
+  onProgress: optional<(progress: ScanProgress) => unknown>(),
 };
 
 /** Options of `orders()` and `rounds()`. */
@@ -338,7 +338,7 @@ export interface StrictVaultSnapshot extends StandaloneReadings {
 export const snapshotOptions = {
   ...readOptions,
   /** Throws the error of a reading that failed. Default: false. */
-  strict: option<boolean>(),
+  strict: optional<boolean>(),
 };
 
 /** Options of {@link VaultClient.snapshot}. */

@@ -10,7 +10,7 @@ import {
   parseCount,
   requireFixedBlock,
   checkOptions,
-  option,
+  optional,
 } from "./inputs.js";
 import type { BlockTag, OptionsOf } from "./inputs.js";
 import { locate, readCall, scanOptions } from "./read-at-block.js";
@@ -58,13 +58,13 @@ const roundsOptions = {
    * Milliseconds for the whole search, retries included. Default: no limit, and
    * 300,000 for each request.
    */
-  timeout: option<number>(),
+  timeout: optional<number>(),
   /** First block of the range. Default: the chain's first. */
-  fromBlock: option<BlockTag>(),
+  fromBlock: optional<BlockTag>(),
   /** Last block of the range. Default: the latest. */
-  toBlock: option<BlockTag | PinnedBlock>(),
+  toBlock: optional<BlockTag | PinnedBlock>(),
   /** Requests at the same time. Default: 16. */
-  concurrency: option<number>(),
+  concurrency: optional<number>(),
 };
 
 /** Options of {@link VaultClient.rounds}. */

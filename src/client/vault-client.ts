@@ -39,7 +39,7 @@ import { errorAbisIn } from "../rpc/revert-reason.js";
 import type { ErrorAbisOf } from "../rpc/revert-reason.js";
 import {
   checkOptions,
-  option,
+  optional,
   parseAccount,
   parseBlock,
   parseDuration,
@@ -70,18 +70,18 @@ import type { PastRound, RoundsOptions } from "./rounds.js";
 
 const clientOptions = {
   /** Sender of reads that name none: an address or a signer. Default: the zero address. */
-  from: option<AddressLike>(),
+  from: optional<AddressLike>(),
   /** The network's name in error texts. */
-  networkName: option<string>(),
+  networkName: optional<string>(),
   /**
    * ABIs of the contracts' custom errors, each as in an artifact.
    * `connection.vault` uses the project's artifacts.
    */
-  abis: option<readonly InterfaceAbi[]>(),
+  abis: optional<readonly InterfaceAbi[]>(),
   /** @internal In place of `abis`. */
-  errorAbisOf: option<ErrorAbisOf>(),
+  errorAbisOf: optional<ErrorAbisOf>(),
   /** @internal */
-  rpc: option<RpcClient>(),
+  rpc: optional<RpcClient>(),
 };
 
 /** Options of a {@link VaultClient}. */

@@ -4,8 +4,8 @@ import { deepMerge } from "@nomicfoundation/hardhat-utils/lang";
 
 import {
   checkOptions,
-  option,
-  parseUint256,
+  optional,
+  parseUint,
   requireFixedBlock,
 } from "../client/inputs.js";
 import type { BlockTag, OptionsOf } from "../client/inputs.js";
@@ -38,14 +38,14 @@ import type { MockState } from "./types.js";
 
 const captureOptions = {
   /** Ids of the orders to record. Default: none. */
-  orders: option<ReadonlyArray<bigint | number>>(),
+  orders: optional<ReadonlyArray<bigint | number>>(),
   /**
    * Terms whose margins to record, with those of the round. A replay reverts for any
    * other terms.
    */
-  margins: option<readonly CalMarginsParameters[]>(),
+  margins: optional<readonly CalMarginsParameters[]>(),
   /** Block to record. Default: `latest`. `pending` is refused: its values are not fixed. */
-  blockTag: option<BlockTag>(),
+  blockTag: optional<BlockTag>(),
 };
 
 export interface CaptureOptions extends OptionsOf<typeof captureOptions> {}
@@ -91,7 +91,7 @@ export async function capture(
 ): Promise<Capture> {
   checkOptions("capture()", options, captureOptions);
   const { orders = [], margins = [], blockTag } = options;
-  const ids = orders.map((id) => parseUint256(id, "orders"));
+  const ids = orders.map((id) => parseUint(id, "orders"));
   requireFixedBlock(blockTag, "blockTag");
   const { snapshot, pin } = await takePinnedSnapshot(vault, { blockTag });
   const { chainId, block, round } = snapshot;

@@ -4,7 +4,7 @@ import { deepMerge } from "@nomicfoundation/hardhat-utils/lang";
 
 import { ZeroAddress } from "ethers";
 
-import { checkOptions, option, requireOneOf } from "../client/inputs.js";
+import { checkOptions, optional, requireOneOf } from "../client/inputs.js";
 import type { OptionsOf } from "../client/inputs.js";
 import { MOCKS_SOURCE, fixedAddresses } from "../client/addresses.js";
 import type { ContractAddresses } from "../client/addresses.js";
@@ -43,7 +43,7 @@ import type { MockOverrides, MockState } from "./types.js";
 
 const mockAtOptions = {
   /** Changes to the scenario or the fixture. */
-  overrides: option<MockOverrides>(),
+  overrides: optional<MockOverrides>(),
 };
 
 /** Options of `mockAt()`. */
@@ -52,19 +52,19 @@ export interface MockAtOptions extends OptionsOf<typeof mockAtOptions> {}
 const deployOptions = {
   ...mockAtOptions,
   /** State to begin with. Default: `open-round`. */
-  scenario: option<ScenarioName>(),
+  scenario: optional<ScenarioName>(),
   /**
    * File of `vault capture` to replay instead of a scenario, relative to the
    * project's root. The times are the recorded ones.
    */
-  fixture: option<string>(),
+  fixture: optional<string>(),
   /**
    * Addresses where the mocks replace the code; in process, on anvil and on
    * `hardhat node` only. Default: fixed addresses in process, else new ones.
    */
-  at: option<MockAddresses>(),
+  at: optional<MockAddresses>(),
   /** Deploy also to a network where it costs money. Default: false. */
-  allowLiveNetwork: option<boolean>(),
+  allowLiveNetwork: optional<boolean>(),
 };
 
 /** Options of `deployMocks()`: a scenario or a fixture, and more. */

@@ -4,7 +4,7 @@ import { encodeCall } from "../client/codec.js";
 import {
   checkKeys,
   describeInput,
-  option,
+  optional,
   parseAccount,
   requireOneOf,
 } from "../client/inputs.js";
@@ -25,9 +25,9 @@ export const conditionOptions = {
    * The arguments that fail, those of the client's method: `["private"]` of
    * `getLPAmountInfo`, `[7n]` of `getOrderInfo`.
    */
-  args: option<CallArguments<OperationName>>(),
+  args: optional<CallArguments<OperationName>>(),
   /** The caller, `msg.sender` of the mock, that fails: an address or a signer. */
-  from: option<AccountLike>(),
+  from: optional<AccountLike>(),
 };
 
 /** The calls of an operation that fail. Default: every call. */

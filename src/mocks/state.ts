@@ -7,7 +7,6 @@ import {
   parseAddress,
   parseEnum,
   parseUint,
-  parseUint256,
   readInteger,
   requireOneOf,
 } from "../client/inputs.js";
@@ -55,7 +54,7 @@ export function checkValue(
     typeof value === "string" ? (readInteger(value) ?? value) : value;
   switch (type) {
     case "uint256":
-      return parseUint(number, where, 256);
+      return parseUint(number, where);
     case "uint8":
       // A contract may return an unlisted number.
       return isEnumName(unit) && typeof number === "string"
@@ -221,7 +220,7 @@ export function orderQueries(orders: unknown): readonly Query[] {
   return Object.keys(orders).map((key) => {
     // Only one spelling: two keys for one order would overwrite each other.
     const isCanonical = /^(?:0|[1-9][0-9]*)$/u.test(key);
-    const id = parseUint256(isCanonical ? BigInt(key) : key, "An order's id");
+    const id = parseUint(isCanonical ? BigInt(key) : key, "An order's id");
     const path = ["orders", key] as const;
     return { operation: "getOrderInfo", role: "trading", args: [id], path };
   });

@@ -24,7 +24,7 @@ export interface BlockInfo {
   readonly timestamp: number;
 }
 
-export interface Block extends BlockInfo {
+export interface Header extends BlockInfo {
   /** Undefined for the pending block. */
   readonly hash: string | undefined;
   readonly parentHash: string | undefined;
@@ -36,9 +36,9 @@ export interface Block extends BlockInfo {
 
 /** A block that does not exist yet. */
 export interface NextBlock
-  extends BlockInfo, Pick<Block, "baseFeePerGas" | "gasLimit"> {
+  extends BlockInfo, Pick<Header, "baseFeePerGas" | "gasLimit"> {
   /** The block before it. */
-  readonly base: Block;
+  readonly base: Header;
 }
 
 /** A block as a node describes it, not checked. */
@@ -74,7 +74,7 @@ export async function getBlockNumber(rpc: RpcClient): Promise<number> {
 export async function getBlock(
   rpc: RpcClient,
   block: BlockId = "latest",
-): Promise<Block> {
+): Promise<Header> {
   const read = rpc.parser(BLOCK_METHOD);
   const found = await findBlock(rpc, block);
   const number = read.number(found["number"]);
@@ -121,7 +121,7 @@ export async function getGenesisHash(rpc: RpcClient): Promise<string> {
 }
 
 /** The block that is one second later. */
-export function blockAfter(base: Block): NextBlock {
+export function blockAfter(base: Header): NextBlock {
   const { number, timestamp, baseFeePerGas, gasLimit } = base;
   const next = { number: number + 1, timestamp: timestamp + 1 };
   return { ...next, baseFeePerGas, gasLimit, base };

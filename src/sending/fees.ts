@@ -1,5 +1,5 @@
 import { TRANSACTION_GAS_CAP, toBlockId } from "../rpc/blocks.js";
-import type { Block, BlockId } from "../rpc/blocks.js";
+import type { Header, BlockId } from "../rpc/blocks.js";
 import { isDevelopmentNode } from "../rpc/chain.js";
 import type { CallRequest } from "../rpc/chain.js";
 import { max, min } from "@nomicfoundation/hardhat-utils/bigint";
@@ -51,7 +51,7 @@ const isRefused = ({ code }: VaultError): boolean => code === "VAULT_RPC_ERROR";
 export async function resolveFees(
   rpc: RpcClient,
   { gasPrice }: Pick<NetworkConfig, "gasPrice">,
-  next: Pick<Block, "baseFeePerGas"> | Promise<Pick<Block, "baseFeePerGas">>,
+  next: Pick<Header, "baseFeePerGas"> | Promise<Pick<Header, "baseFeePerGas">>,
 ): Promise<GasPrice> {
   if (gasPrice !== "auto") {
     return priceOf({ gasPrice });
@@ -186,7 +186,7 @@ export async function resolveGas(
   rpc: RpcClient,
   { gas, gasMultiplier }: Pick<NetworkConfig, "gas" | "gasMultiplier">,
   call: CallRequest & { readonly gasPrice?: bigint | undefined },
-  { gasLimit: blockGasLimit }: Pick<Block, "gasLimit">,
+  { gasLimit: blockGasLimit }: Pick<Header, "gasLimit">,
   simulated?: SimulatedGas,
 ): Promise<Gas | Reverted> {
   if (gas !== "auto") {

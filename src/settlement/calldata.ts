@@ -15,7 +15,7 @@ import {
 import { explainRefusal } from "../guard/refusal.js";
 import type { VaultHost } from "../host.js";
 import { getNextBlock } from "../rpc/blocks.js";
-import type { Block } from "../rpc/blocks.js";
+import type { Header } from "../rpc/blocks.js";
 import { hasCode, tryCall } from "../rpc/chain.js";
 import { requireChain } from "./current-round.js";
 import { tokensNotKnown, trySettlement } from "./prepare.js";
@@ -24,7 +24,7 @@ import { tokensNotKnown, trySettlement } from "./prepare.js";
 export interface UnsignedSettlement {
   readonly chainId: number;
   /** The newest block. */
-  readonly header: Block;
+  readonly header: Header;
   readonly to: string;
   readonly data: string;
   /** Account that the call was tried from. */

@@ -3,10 +3,10 @@
 import type { LocatedAddress } from "../client/addresses.js";
 import {
   checkOptions,
-  option,
+  optional,
   parseCount,
   parseDuration,
-  parseUint256,
+  parseUint,
 } from "../client/inputs.js";
 import type { AccountLike, OptionsOf } from "../client/inputs.js";
 import { invalidArgument } from "../errors.js";
@@ -140,68 +140,68 @@ export const settleAllOptions = {
    * Account that settles: an address or a signer. Default: the network's `from`,
    * else its first account.
    */
-  from: option<AccountLike>(),
+  from: optional<AccountLike>(),
   /**
    * Confirmations to wait for, the transaction's own block included. Default:
    * `vault.confirmations` of the network, else 3; 1 on a development node, in process, and
    * if `maxHeadAge` is false. On a live chain, choose it by the depth of its re-orgs.
    */
-  confirmations: option<number>(),
+  confirmations: optional<number>(),
   /** Milliseconds from sending to `unconfirmed`. Default: 300,000; in process 10,000. */
-  timeout: option<number>(),
+  timeout: optional<number>(),
   /** Milliseconds between two checks. Default: 1,000; in process 50. */
-  pollingInterval: option<number>(),
+  pollingInterval: optional<number>(),
   /**
    * Settles only a round that has ended by the time of the newest block; where blocks are
    * made on demand, by that of the next one. Default: false.
    */
-  ifExpired: option<boolean>(),
+  ifExpired: optional<boolean>(),
   /**
    * Sends also if the simulation shows that the round is not settled by it, for contracts
    * that settle in several transactions. Default: false.
    */
-  partial: option<boolean>(),
+  partial: optional<boolean>(),
   /**
    * Without `confirm`: settles also if the last settlement of the same round was mined and
    * reverted, which is `refused` else. Default: false.
    */
-  retryReverted: option<boolean>(),
+  retryReverted: optional<boolean>(),
   /**
    * ERC-20 tokens whose balances the preview has, and which a guard forwards from the vault to
    * the account that settles. Default: `vault.tokens` of the network.
    */
-  tokens: option<readonly string[]>(),
+  tokens: optional<readonly string[]>(),
   /**
    * Highest price in wei per gas that the settlement may offer; above it the settlement is
    * `refused`. It may only lower `maxFeePerGasLimit`, which is the default.
    */
-  maxFeePerGas: option<bigint>(),
+  maxFeePerGas: optional<bigint>(),
   /** Sends nothing: `refused` if there is a round to settle. Default: false. */
-  assertOnly: option<boolean>(),
+  assertOnly: optional<boolean>(),
   /**
    * Finishes the settlement in the journal, and starts no other. Excludes `from`,
    * `confirm`, `assertOnly`, `resumeFirst`, `retryReverted` and `tokens`. Default: false.
    */
-  resume: option<boolean>(),
+  resume: optional<boolean>(),
   /** Finishes an interrupted settlement, if there is one, in place of a new one. Default: false. */
-  resumeFirst: option<boolean>(),
+  resumeFirst: optional<boolean>(),
   /**
    * With `resume: true`: replaces the transaction by the same call, with the same nonce
    * and a higher fee. Needs the key of its account. Default: false.
    */
-  bump: option<boolean>(),
+  bump: optional<boolean>(),
   /**
    * With `resume: true`: uses the nonce by a transfer of 0 to the account itself, so that
    * the settlement can never be mined. Needs the key of its account. Default: false.
    */
-  cancel: option<boolean>(),
+  cancel: optional<boolean>(),
   /**
    * Called after the preflight. Only true continues; a string or a VaultError becomes the
    * settlement's `reason`. Default: no confirmation, and a settlement that needs one is
    * `refused`.
    */
   confirm:
-    option<
+    optional<
       (preflight: SettlementPreflight) => Promise<true | string | VaultError>
     >(),
   /**
@@ -210,11 +210,11 @@ export const settleAllOptions = {
    * Default: nobody is asked, and on a live chain the fee needs a limit.
    */
   confirmReplacement:
-    option<
+    optional<
       (replacement: ReplacementPreflight) => Promise<true | string | VaultError>
     >(),
   /** If it throws or rejects, the process warns, and the settlement goes on. */
-  onEvent: option<(event: SettlementEvent) => unknown>(),
+  onEvent: optional<(event: SettlementEvent) => unknown>(),
 };
 
 export interface SettleAllOptions extends OptionsOf<typeof settleAllOptions> {}
@@ -313,7 +313,7 @@ export function parseFeeLimits(
   const asked =
     maxFeePerGas === undefined
       ? undefined
-      : { wei: parseUint256(maxFeePerGas, setting), setting };
+      : { wei: parseUint(maxFeePerGas, setting), setting };
   const isLower =
     asked !== undefined && asked.wei < (configured?.wei ?? Infinity);
   return {

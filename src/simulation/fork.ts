@@ -7,7 +7,7 @@ import type { ChainType, NetworkConnection } from "hardhat/types/network";
 import {
   checkOptions,
   checksumAddress,
-  option,
+  optional,
   parseAccount,
   parseAddress,
   parseBlockTag,
@@ -22,7 +22,7 @@ import type { SettlementRoute } from "../guard/call.js";
 import { FORK_NETWORK } from "../host.js";
 import type { VaultHost } from "../host.js";
 import { getBlock } from "../rpc/blocks.js";
-import type { Block } from "../rpc/blocks.js";
+import type { Header } from "../rpc/blocks.js";
 import type { CallRequest } from "../rpc/chain.js";
 import { classify } from "../rpc/errors.js";
 import { FORK_REQUESTS, Memo } from "./memo.js";
@@ -38,12 +38,12 @@ export const forkedBlockOptions = {
    * Block to fork: a number, `safe` or `finalized`. Default: the newest. An older block
    * needs a node that still has its state.
    */
-  blockNumber: option<BlockTag>(),
+  blockNumber: optional<BlockTag>(),
   /**
    * Example: "prague". Default: Hardhat's newest. From "osaka" on, a transaction may use
    * at most 16,777,216 gas.
    */
-  hardfork: option<string>(),
+  hardfork: optional<string>(),
 };
 
 /** A call whose state a fork fetches beforehand. Nothing is executed on the fork. */
@@ -61,7 +61,7 @@ const forkOptions = {
    * Calls that will be made on the fork: their state is fetched beforehand, with few
    * requests. That of `snapshot()` and `settleAll()` is fetched in any case.
    */
-  warm: option<readonly WarmCall[]>(),
+  warm: optional<readonly WarmCall[]>(),
 };
 
 /** Options of `fork()`. */
@@ -114,7 +114,7 @@ export async function fork(
 export async function readForkedBlock(
   { rpc }: VaultHost,
   blockNumber: BlockTag | undefined,
-): Promise<Block> {
+): Promise<Header> {
   requireFixedBlock(blockNumber, "blockNumber");
   const tag = parseBlockTag(blockNumber ?? "latest", "blockNumber");
   return await getBlock(rpc, tag);
@@ -170,7 +170,7 @@ const oneAtATime = new AsyncMutex();
 export async function openFork(
   vault: VaultHost,
   opened: {
-    readonly block: Block;
+    readonly block: Header;
     readonly hardfork: string | undefined;
     readonly plan: () => Promise<WarmPlan> | WarmPlan;
     readonly settings: NetworkConfigOverride;

@@ -3,10 +3,10 @@ import {
   checkOptions,
   checksumAddress,
   notOneOf,
-  option,
+  optional,
   parseAccount,
   parseTime,
-  parseUint256,
+  parseUint,
   requireFuture,
   withAddress,
 } from "../client/inputs.js";
@@ -23,7 +23,7 @@ import type { SettlementRoute } from "../guard/call.js";
 import type { VaultHost } from "../host.js";
 import type { Address } from "../protocol/index.js";
 import { blockAfter, getNextBlock } from "../rpc/blocks.js";
-import type { Block } from "../rpc/blocks.js";
+import type { Header } from "../rpc/blocks.js";
 import { resolveFees } from "../sending/fees.js";
 import type { GasPrice } from "../sending/fees.js";
 import { describe } from "./describe.js";
@@ -65,29 +65,29 @@ const simulateOptions = {
    * Default: no limit, but 300,000 for each request. A process exits only after the
    * fork's own requests have ended.
    */
-  timeout: option<number>(),
+  timeout: optional<number>(),
   /**
    * Account that settles: an address or a signer, whose key is not needed. Default: the
    * network's `from`, else its first account.
    */
-  from: option<AccountLike>(),
+  from: optional<AccountLike>(),
   /** Time of the settlement. Default: the chain's own time. */
-  atTime: option<SimulationTime>(),
+  atTime: optional<SimulationTime>(),
   /** Orders to read before and after, at most 400. */
-  orders: option<ReadonlyArray<bigint | number>>(),
+  orders: optional<ReadonlyArray<bigint | number>>(),
   /**
    * ERC-20 tokens whose balances are read before and after, and which a guard forwards to
    * the sender. Default: `vault.tokens` of the network.
    */
-  tokens: option<readonly string[]>(),
+  tokens: optional<readonly string[]>(),
   /** Gas limit. Default: the network's `gas`, else the block's gas limit. */
-  gas: option<bigint | number>(),
+  gas: optional<bigint | number>(),
   /**
    * Engine: `simulateV1` (one `eth_simulateV1`) or `fork` (in this process). Default: the
    * first that works, or `fork` if `hardfork` is set. In-process networks do not accept
    * this option.
    */
-  engine: option<HttpEngine>(),
+  engine: optional<HttpEngine>(),
 };
 
 /** Options of `simulateSettleAll`. */
@@ -117,7 +117,7 @@ function parseRequest(
   const { connection, networkName } = vault;
   checkOptions("simulateSettleAll()", options, simulateOptions);
   const { orders = [], hardfork, engine } = options;
-  const orderIDs = [...new Set(orders.map((id) => parseUint256(id, "orders")))];
+  const orderIDs = [...new Set(orders.map((id) => parseUint(id, "orders")))];
   if (orderIDs.length > MOST_ORDERS) {
     const problem = `at most ${MOST_ORDERS} can be watched, and ${orderIDs.length} are named`;
     throw invalidArgument("orders", problem);
@@ -141,7 +141,7 @@ function parseRequest(
     throw invalidArgument("hardfork", problem, "Omit one of both options.");
   }
   const gas =
-    options.gas === undefined ? undefined : parseUint256(options.gas, "gas");
+    options.gas === undefined ? undefined : parseUint(options.gas, "gas");
   const tokens = [...new Set(namedTokens(vault, options.tokens))];
   return { orderIDs, tokens, hardfork, engine, gas };
 }
@@ -150,7 +150,7 @@ export interface Simulated {
   readonly simulation: Simulation;
   readonly chainId: number;
   /** The block that it started from. */
-  readonly base: Block;
+  readonly base: Header;
   readonly sender: Address;
   /** Contracts whose balances were read. */
   readonly contracts: readonly LocatedRole[];

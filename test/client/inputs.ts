@@ -10,7 +10,7 @@ import {
   parseBlockTag,
   parseDuration,
   parseEnum,
-  parseUint256,
+  parseUint,
   readInteger,
   parseTime,
   requireFuture,
@@ -63,23 +63,21 @@ describe("inputs", () => {
     }
   });
 
-  it("parseUint256() takes the integers from 0 to 2^256 - 1, and throws VAULT_INVALID_INTEGER for others", async () => {
-    expect(parseUint256(0n, "it")).to.equal(0n);
-    expect(parseUint256(Number.MAX_SAFE_INTEGER, "it")).to.equal(
-      2n ** 53n - 1n,
-    );
-    expect(parseUint256(MAX, "it")).to.equal(MAX);
+  it("parseUint() takes the integers from 0 to 2^256 - 1, and throws VAULT_INVALID_INTEGER for others", async () => {
+    expect(parseUint(0n, "it")).to.equal(0n);
+    expect(parseUint(Number.MAX_SAFE_INTEGER, "it")).to.equal(2n ** 53n - 1n);
+    expect(parseUint(MAX, "it")).to.equal(MAX);
     for (const value of [-1n, MAX + 1n, -1, 0.5, "1"]) {
       await expectVaultError(
-        () => parseUint256(value, "it"),
+        () => parseUint(value, "it"),
         "VAULT_INVALID_INTEGER",
       );
     }
   });
 
-  it("parseUint256() asks for a bigint if a number may have been rounded: VAULT_INVALID_INTEGER", async () => {
+  it("parseUint() asks for a bigint if a number may have been rounded: VAULT_INVALID_INTEGER", async () => {
     const { message } = await expectVaultError(
-      () => parseUint256(2 ** 53, "it"),
+      () => parseUint(2 ** 53, "it"),
       "VAULT_INVALID_INTEGER",
     );
     expect(message).to.include("a bigint above 2^53 - 1");

@@ -16,7 +16,7 @@ import { INTRINSIC_GAS, settlementCall } from "../../guard/call.js";
 import { usesAllGas } from "../../guard/refusal.js";
 import { asRecord } from "../../json.js";
 import { requireSameBranch, toBlockId } from "../../rpc/blocks.js";
-import type { Block, BlockInfo } from "../../rpc/blocks.js";
+import type { Header, BlockInfo } from "../../rpc/blocks.js";
 import type { CallResult } from "../../rpc/revert-reason.js";
 import { isRefusal } from "../../rpc/errors.js";
 import { ResponseParser } from "../../rpc/response-parser.js";
@@ -171,7 +171,7 @@ type Answer = { readonly result: unknown } | { readonly unavailable: string };
  */
 async function request(
   rpc: RpcClient,
-  base: Block,
+  base: Header,
   block: object,
 ): Promise<Answer> {
   const payload = { blockStateCalls: [block], traceTransfers: true };
