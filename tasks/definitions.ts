@@ -3,47 +3,50 @@ import { ContractType, OrderState, keysOf } from "../src/protocol/units.js";
 import { contractRoleNames } from "../src/protocol/operations.js";
 import type { Field, ReadOperationName } from "../src/protocol/operations.js";
 import { operationEntry, operationNames } from "../src/protocol/queries.js";
-import type { Form, Option, Parsed, Task } from "./parse-options.js";
+import type { Form, TaskOption, Parsed, Task } from "./parse-options.js";
 
 // What each task takes. Every run of Hardhat loads this file, so it imports only what is
 // light: parse-options.ts, which has the parsers, is loaded by a task that runs.
 
-type Options = Readonly<Record<string, Option>>;
+type Options = Readonly<Record<string, TaskOption>>;
 
 type ValuesOf<Described> = {
-  readonly [Name in keyof Described]: Described[Name] extends Option<
+  readonly [Name in keyof Described]: Described[Name] extends TaskOption<
     infer Value
   >
     ? Value
     : never;
 };
 
-function flag(help: string): Option<boolean> {
+function flag(help: string): TaskOption<boolean> {
   return { kind: "flag", help, isRequired: false };
 }
 
 function option<const By extends Form>(
   parse: By,
   help: string,
-): Option<Parsed<By> | undefined> {
+): TaskOption<Parsed<By> | undefined> {
   return { kind: "option", help, isRequired: false, parse };
 }
 
 function required<const By extends Form>(
   parse: By,
   help: string,
-): Option<Parsed<By>> {
+): TaskOption<Parsed<By>> {
   return { kind: "option", help, isRequired: true, parse };
 }
 
 function positional<const By extends Form>(
   parse: By,
   help: string,
-): Option<Parsed<By>> {
+): TaskOption<Parsed<By>> {
   return { kind: "positional", help, isRequired: true, parse };
 }
 
-function texts(help: string, isRequired = false): Option<readonly string[]> {
+function texts(
+  help: string,
+  isRequired = false,
+): TaskOption<readonly string[]> {
   return { kind: "variadic", help, isRequired };
 }
 
@@ -157,7 +160,7 @@ export function readTask(
   });
 }
 
-function inputOption({ unit, label }: Field): Option {
+function inputOption({ unit, label }: Field): TaskOption {
   switch (unit) {
     case "contractType":
       return option(

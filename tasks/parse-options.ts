@@ -22,7 +22,7 @@ import { groupDigits, units } from "../src/protocol/index.js";
 export type RawArgs = Readonly<Record<string, unknown>>;
 
 /** An option, a flag, or an argument that is typed without a flag. */
-export interface Option<Value = unknown> {
+export interface TaskOption<Value = unknown> {
   readonly kind: "flag" | "option" | "positional" | "variadic";
   /** Purpose, form of the values, default. */
   readonly help: string;
@@ -37,7 +37,7 @@ export interface Option<Value = unknown> {
 export interface Task<Values = unknown> {
   readonly description: string;
   /** By name, in camel case. */
-  readonly options: Readonly<Record<string, Option>>;
+  readonly options: Readonly<Record<string, TaskOption>>;
   /** Never set: as the value of an option. */
   readonly values?: Values;
 }
@@ -77,7 +77,7 @@ const needed = [
  *
  * @throws VaultError also for options that exclude each other, or need another one
  */
-export function parseOptions<Values>(
+export function parseTaskValues<Values>(
   { options }: Task<Values>,
   rawArgs: RawArgs,
 ): Values {
@@ -105,7 +105,7 @@ export function parseOptions<Values>(
 
 function parseOption(
   name: string,
-  { kind, help: form, isRequired, parse }: Option,
+  { kind, help: form, isRequired, parse }: TaskOption,
   rawArgs: RawArgs,
 ): unknown {
   const given = rawArgs[name];

@@ -16,7 +16,7 @@ import type { Redactor } from "../src/foreign-text.js";
 import { toJsonValue } from "../src/json.js";
 import type { Part } from "./output/screen.js";
 import { renderText, wrapText } from "./output/screen.js";
-import { parseOptions, toFlag } from "./parse-options.js";
+import { parseTaskValues, toFlag } from "./parse-options.js";
 import type { RawArgs, Task } from "./parse-options.js";
 import { withTerminal } from "./terminal.js";
 import type { Terminal } from "./terminal.js";
@@ -55,7 +55,7 @@ export function taskAction<Values>(
     const runIn = async (terminal: Terminal): Promise<boolean> => {
       const { out } = terminal;
       try {
-        const values = parseOptions(task, args);
+        const values = parseTaskValues(task, args);
         const report = await work(values, { hre, terminal, rawArgs });
         if (typeof report === "boolean") {
           return report;

@@ -8,7 +8,7 @@ import {
 } from "../../src/protocol/index.js";
 import { readTask, tasks } from "../../tasks/definitions.js";
 
-import { parseOptions } from "../../tasks/parse-options.js";
+import { parseTaskValues } from "../../tasks/parse-options.js";
 import type { Task } from "../../tasks/parse-options.js";
 import {
   documentedContracts,
@@ -49,7 +49,7 @@ describe("options of tasks", () => {
   for (const [task, given, where] of excluded) {
     it(`vault ${task} refuses ${Object.keys(given).join(" with ")}`, () => {
       expect(() =>
-        parseOptions<unknown>(tasks[task], fieldsOf(given)),
+        parseTaskValues<unknown>(tasks[task], fieldsOf(given)),
       ).to.throw(where);
     });
   }
@@ -60,7 +60,7 @@ describe("options of tasks", () => {
     ["safe", "calldata"],
   ] as const) {
     it(`vault settle refuses --${flag} without --${needed}`, () => {
-      expect(() => parseOptions(tasks.settle, { [flag]: on })).to.throw(
+      expect(() => parseTaskValues(tasks.settle, { [flag]: on })).to.throw(
         `--${flag}: it needs --${needed}`,
       );
     });
@@ -68,7 +68,7 @@ describe("options of tasks", () => {
 
   it("options that do not exclude each other go together, and flags that are not given", () => {
     const given = { assert: false, calldata: on, safe: on, partial: false };
-    expect(parseOptions(tasks.settle, given)).to.include({ safe: true });
+    expect(parseTaskValues(tasks.settle, given)).to.include({ safe: true });
   });
 });
 
@@ -88,7 +88,7 @@ describe("values of options", () => {
   const parse = (typed: string): Readonly<Record<string, unknown>> => {
     const [task, args] = parseTyped(typed);
     const found = described[task] ?? expect.fail(`${task} is not listed`);
-    return fieldsOf(parseOptions(found, args));
+    return fieldsOf(parseTaskValues(found, args));
   };
   /** JSON without quotes, with an `n` behind a bigint. */
   const textOf = (value: object): string =>
@@ -159,8 +159,8 @@ describe("values of options", () => {
 
   it("an option takes 10,000 ids, each counted once, and not one more", () => {
     const ids = (count: number) => ({ ids: `1,0,1-${count - 1}` });
-    expect(() => parseOptions(tasks.orders, ids(10_000))).to.not.throw();
-    expect(() => parseOptions(tasks.orders, ids(10_001))).to.throw(
+    expect(() => parseTaskValues(tasks.orders, ids(10_000))).to.not.throw();
+    expect(() => parseTaskValues(tasks.orders, ids(10_001))).to.throw(
       "at most 10,000 orders can be named",
     );
   });

@@ -8,7 +8,7 @@ import type {
 } from "../../src/settlement/options.js";
 import type { SettleAllOptions } from "../../src/types.js";
 import { tasks as definitions } from "../../tasks/definitions.js";
-import { parseOptions } from "../../tasks/parse-options.js";
+import { parseTaskValues } from "../../tasks/parse-options.js";
 import type { RawArgs } from "../../tasks/parse-options.js";
 import {
   describeEvent,
@@ -311,7 +311,7 @@ describe("options of vault settle", () => {
     [values, parsed],
   ] as const) {
     it(`settle gives settleAll the options of ${JSON.stringify(typed)}`, () => {
-      const options = toOptions(parseOptions(definitions.settle, typed));
+      const options = toOptions(parseTaskValues(definitions.settle, typed));
       const changed = expected === "typed" ? typed : expected;
       expect(options).to.deep.equal({ ...none, ...changed });
     });

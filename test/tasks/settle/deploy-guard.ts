@@ -4,7 +4,7 @@ import { Wallet, ZeroAddress } from "ethers";
 import { guardAddressOf, settlerIn } from "../../../src/guard/round-guard.js";
 import { deploy } from "../../../tasks/settle.js";
 import { tasks } from "../../../tasks/definitions.js";
-import { parseOptions } from "../../../tasks/parse-options.js";
+import { parseTaskValues } from "../../../tasks/parse-options.js";
 import { useAnvil } from "../../helpers/anvil.js";
 import { expectVaultError } from "../../helpers/assertions.js";
 import { fetchProvider } from "../../helpers/fetch-provider.js";
@@ -100,7 +100,7 @@ describe("vault deploy-guard", () => {
         asked.push(question);
         return await Promise.resolve(answer);
       };
-      const args = parseOptions(tasks["deploy-guard"], { settler });
+      const args = parseTaskValues(tasks["deploy-guard"], { settler });
       const err = new KeptOutput();
       const given = { ...args, instance: "us\u001bdc" };
       const work = deploy(vault, given, { ask, err });
@@ -149,7 +149,7 @@ describe("vault deploy-guard", () => {
         asked += 1;
         return await Promise.resolve(true);
       };
-      const args = parseOptions(tasks["deploy-guard"], { yes: true });
+      const args = parseTaskValues(tasks["deploy-guard"], { yes: true });
       const work = deploy(vault, args, { ask, err: new KeptOutput() });
       await expectVaultError(work, "VAULT_FEE_LIMIT_NEEDED");
       await server.stop();
