@@ -210,7 +210,7 @@ export const tasks = {
     ),
     state: option(keysOf(OrderState), "Only orders that are open or closed"),
     holder: option("address", "Only orders of this holder"),
-    limit: option("integer", "Only this many, the newest first"),
+    limit: option("count", "Only this many, the newest first"),
     skipEmpty: flag("Leave out orders with only zero values"),
   }),
 
@@ -257,7 +257,7 @@ export const tasks = {
     retryReverted: flag("With --yes: settle again after one that reverted"),
     from: sender("Account that settles"),
     confirmations: option(
-      "integer",
+      "count",
       "Confirmations to wait for (default: vault.confirmations, else 3; 1 on a development node, or if maxHeadAge is false)",
     ),
     timeout: option(

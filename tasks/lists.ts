@@ -40,7 +40,7 @@ export const ordersAction = readAction(
 async function* newestOf(
   vault: HardhatVault,
   orders: AsyncIterable<ListedOrder>,
-  limit: bigint | undefined,
+  limit: number | undefined,
 ): AsyncGenerator<ListedOrder, void, undefined> {
   const newest: ListedOrder[] = [];
   for await (const order of orders) {

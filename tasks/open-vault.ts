@@ -161,11 +161,10 @@ function actionWith(access: "read" | "write") {
     ) => TaskResult,
   ): NewTaskActionFunction =>
     taskAction(task, async (args, surroundings) => {
-      const { at, instance, timeout } = args;
-      const opening = { access, at, instance, timeout };
+      const { timeout } = args;
       return await withVault(
         surroundings,
-        opening,
+        { ...args, access },
         async (vault) =>
           await work(vault.withOptions({ timeout }), args, surroundings),
       );

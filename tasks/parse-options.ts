@@ -173,6 +173,7 @@ export const parsers = {
     return block;
   },
   integer: parseInteger,
+  count: (text, where) => Number(parseInteger(text, where)),
   /** Milliseconds, typed in seconds. */
   seconds: parseSeconds,
   /** Wei per gas. */

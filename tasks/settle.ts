@@ -87,7 +87,6 @@ function isSigning(args: SettleValues): boolean {
 }
 
 export function toOptions(args: SettleValues): SettleAllOptions {
-  const { confirmations } = args;
   return {
     ifExpired: args.ifExpired,
     partial: args.partial,
@@ -100,8 +99,7 @@ export function toOptions(args: SettleValues): SettleAllOptions {
     bump: args.bump,
     cancel: args.cancel,
     from: args.from,
-    confirmations:
-      confirmations === undefined ? undefined : Number(confirmations),
+    confirmations: args.confirmations,
     timeout: args.timeout,
   };
 }
@@ -132,14 +130,11 @@ export async function settle(
   const confirm = async (
     preflight: SettlementPreflight,
   ): Promise<true | VaultError> => {
-    if (ask === undefined) {
-      return vaultError("VAULT_NO_TERMINAL", {});
-    }
     const hasDoubts = doubtsAbout(preflight).length > 0;
     const question = hasDoubts
       ? "Settle in spite of the warning?"
       : "Settle this round now?";
-    return (await ask(question)) || vaultError("VAULT_NOT_CONFIRMED", {});
+    return await confirmation(ask, question);
   };
   const confirmReplacement = async (
     change: ReplacementPreflight,
@@ -194,6 +189,16 @@ export async function settle(
       isOpen ? continuing : undefined,
     ),
   };
+}
+
+/** True after a yes, else why not. */
+async function confirmation(
+  ask: Terminal["ask"],
+  question: string,
+): Promise<true | VaultError> {
+  return ask === undefined
+    ? vaultError("VAULT_NO_TERMINAL", {})
+    : (await ask(question)) || vaultError("VAULT_NOT_CONFIRMED", {});
 }
 
 /** True if the round is still open, for the next of several transactions. */
@@ -311,13 +316,11 @@ export async function deploy(
       if (yes) {
         return;
       }
-      if (ask === undefined) {
-        throw vaultError("VAULT_NO_TERMINAL", {});
-      }
       const { from: account, chainId, maxCost } = deployment;
       const question = `Deploy to ${network} (chain ${chainId}) with ${account} a guard through which ${describeSettler(deployment.settler)} may settle, for at most ${formatNative(maxCost)} native currency?`;
-      if (!(await ask(question))) {
-        throw vaultError("VAULT_NOT_CONFIRMED", {});
+      const answer = await confirmation(ask, question);
+      if (answer !== true) {
+        throw answer;
       }
     },
     onHash: (hash) => void say(err, notes(`Transaction ${hash}`)),
