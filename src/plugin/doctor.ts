@@ -30,9 +30,10 @@ import type { BlockInfo } from "../rpc/blocks.js";
 import { isDevelopmentNode } from "../rpc/chain.js";
 import { NO_REASON } from "../rpc/revert-reason.js";
 import { requireFeeLimit } from "../sending/fees.js";
-import { resolveSigner } from "../sending/signer.js";
+import { resolveSigner, signingKinds } from "../sending/signer.js";
 import { maxHeadAge } from "../settlement/current-round.js";
 import {
+  HOW_TO_REPLACE,
   describeUnfinished,
   findNextRun,
   findUnfinished,
@@ -205,9 +206,6 @@ function hasReason({ code, details }: VaultError): boolean {
   return code === "VAULT_CALL_REVERTED" && details["reason"] !== NO_REASON;
 }
 
-export const HOW_TO_REPLACE =
-  "raise its fee with --bump, or give it up with --cancel.";
-
 /** Warns of a settlement that is under way. */
 async function examineJournal(vault: VaultHost): Promise<Finding> {
   const { networkName, instanceName } = vault;
@@ -222,12 +220,6 @@ async function examineJournal(vault: VaultHost): Promise<Finding> {
     `Finish it: \`npx hardhat vault settle --resume --network ${networkName}${instance}\`. If it stays, ${HOW_TO_REPLACE}`,
   );
 }
-
-export const signingKinds = {
-  local: "a key of the configuration",
-  remote: "an account of the node or of a plugin",
-  "in-process": "an account of the in-process network",
-} as const;
 
 /**
  * Checks the account, and tries a settlement as that account.

@@ -20,8 +20,14 @@ import { getAccounts, getNonce, isDevelopmentNode } from "../rpc/chain.js";
 import { classify } from "../rpc/errors.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 
-/** `local`: configured key; `remote`: node or plugin; `in-process`: Hardhat. */
-export type SigningKind = "local" | "remote" | "in-process";
+/** Who signs, for a person. */
+export const signingKinds = {
+  local: "a key of the configuration",
+  remote: "an account of the node or of a plugin",
+  "in-process": "an account of the in-process network",
+} as const;
+
+export type SigningKind = keyof typeof signingKinds;
 
 export interface Signer {
   readonly address: Address;

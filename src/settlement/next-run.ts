@@ -68,6 +68,10 @@ export async function findUnfinished(
   return { hash, nonce, since: Math.floor(preparedAt / 1_000) };
 }
 
+/** Of a settlement that stays unfinished. */
+export const HOW_TO_REPLACE =
+  "raise its fee with --bump, or give it up with --cancel.";
+
 export function describeUnfinished({
   hash,
   nonce,

@@ -3,7 +3,6 @@
 import { capitalize } from "@nomicfoundation/hardhat-utils/string";
 
 import { escapeUntrusted } from "../../src/foreign-text.js";
-import { HOW_TO_REPLACE, signingKinds } from "../../src/plugin/doctor.js";
 import {
   hasEnded,
   NATIVE_DECIMALS,
@@ -15,6 +14,8 @@ import {
   describeTime,
   groupDigits,
 } from "../../src/protocol/index.js";
+import { signingKinds } from "../../src/sending/signer.js";
+import { HOW_TO_REPLACE } from "../../src/settlement/next-run.js";
 import type { Simulated } from "../../src/simulation/simulate.js";
 import { NATIVE } from "../../src/simulation/tokens.js";
 import {
