@@ -2,14 +2,10 @@ import { VaultError, vaultError } from "../errors.js";
 import type { Hex } from "../protocol/index.js";
 import { isUnanswered } from "../rpc/errors.js";
 import { pause, unlessAborted } from "../rpc/signals.js";
-import { look, refusedBy } from "./outcome.js";
-import type {
-  Outcome,
-  Seen,
-  SendingEvent,
-  Sought,
-  Stopped,
-} from "./outcome.js";
+import { refusedBy } from "./end.js";
+import type { End, SendingEvent, Stopped } from "./end.js";
+import { look } from "./look.js";
+import type { Search, Seen } from "./look.js";
 import { describeProblem, newestOf, send } from "./transaction.js";
 import type {
   RequestedReplacement,
@@ -44,7 +40,7 @@ export class TimeLimit {
 }
 
 /** What is to be mined, by which rules, and the journal. */
-export interface Job extends Sought {
+export interface Job extends Search {
   /** The newest is sent. */
   readonly transactions: SentTransactions;
   /** True if another process may have sent one of them: they are looked for first. */
@@ -75,7 +71,7 @@ export interface Replacing {
   ) => Promise<SignedReplacement>;
 }
 
-type Decision = Outcome | RequestedReplacement | "look" | "send";
+type Decision = End | RequestedReplacement | "look" | "send";
 
 /** Looks in a row that show the same: a node that is behind, or a re-org, may mislead one. */
 const ENOUGH_LOOKS = 2;
@@ -117,7 +113,7 @@ export class Following {
   }
 
   /** Never throws. Called again, it looks again: a re-org may have moved the end. */
-  public async toEnd(): Promise<Outcome> {
+  public async toEnd(): Promise<End> {
     const { limit, isResumed, pollingIntervalMs } = this.job;
     const isNew = this.#known === undefined;
     let decision: Decision = isNew && !isResumed ? "send" : "look";
@@ -238,7 +234,7 @@ export class Following {
   }
 
   /** The node has none of the transactions, which may have left, and the round is not to be settled. */
-  #roundIsClosed(obstacle: Stopped): Outcome {
+  #roundIsClosed(obstacle: Stopped): End {
     const { hash, from, nonce } = this.#newest;
     const reason = `${obstacle.reason} The node does not have the transaction that was sent before, and it is not sent again.`;
     const next = `Should another node still have it, the next transaction of ${from}, with the same nonce ${nonce}, takes its place.`;
@@ -248,7 +244,7 @@ export class Following {
       : this.#undecided(reason);
   }
 
-  #lost(): Outcome {
+  #lost(): End {
     const { hash, from, nonce } = this.#newest;
     const answer = this.#answer;
     const end = { kind: "dropped", status: "refused", hash } as const;
@@ -260,7 +256,7 @@ export class Following {
     return { ...end, code: lost.code, reason: lost.message };
   }
 
-  #timeIsOver(seen: Seen): Outcome {
+  #timeIsOver(seen: Seen): End {
     const { hash, from, nonce } = this.#newest;
     const answer = this.#answer;
     const what = hash === undefined ? "the transaction" : `transaction ${hash}`;

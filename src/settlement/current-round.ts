@@ -16,8 +16,9 @@ import {
 import { getNextBlock } from "../rpc/blocks.js";
 import type { BlockInfo, NextBlock, PinnedBlock } from "../rpc/blocks.js";
 import { isDevelopmentNode } from "../rpc/chain.js";
-import { nothingToDo, refusedBy } from "../sending/outcome.js";
-import type { CheckRound, Stopped } from "../sending/outcome.js";
+import { nothingToDo, refusedBy } from "../sending/end.js";
+import type { Stopped } from "../sending/end.js";
+import type { CheckRound } from "../sending/look.js";
 
 /** A vault and its round at one block. */
 export interface RoundAtBlock {

@@ -23,7 +23,7 @@ import {
 } from "../sending/fees.js";
 import { requireChain } from "./current-round.js";
 import { Following, TimeLimit } from "../sending/follow.js";
-import { nothingToDo } from "../sending/outcome.js";
+import { nothingToDo } from "../sending/end.js";
 import { findFreeNonce, resolveSigner } from "../sending/signer.js";
 import { sign } from "../sending/transaction.js";
 import { parseFeeLimits } from "./options.js";

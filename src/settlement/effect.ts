@@ -23,7 +23,7 @@ import { callContract, getBalance, tryCall } from "../rpc/chain.js";
 import { isUnanswered } from "../rpc/errors.js";
 import type { Receipt } from "../rpc/transactions.js";
 import type { JournalEntry } from "../sending/journal.js";
-import type { Mined, Outcome } from "../sending/outcome.js";
+import type { Mined, End } from "../sending/end.js";
 import { newestOf } from "../sending/transaction.js";
 import { NATIVE, contractsNaming, transfersIn } from "../simulation/tokens.js";
 import type { Simulation, Transfer } from "../simulation/types.js";
@@ -89,7 +89,7 @@ type Found = EndValues & Omit<SettlementResult, "chainId" | "settlement">;
 export async function describeEnd(
   vault: VaultHost,
   entry: JournalEntry,
-  outcome: Outcome,
+  outcome: End,
   preview: Simulation | null,
   timeout: number,
 ): Promise<SettlementResult> {

@@ -13,8 +13,8 @@ import { Following, TimeLimit } from "../sending/follow.js";
 import type { Job } from "../sending/follow.js";
 import { Journal } from "../sending/journal.js";
 import type { JournalEntry } from "../sending/journal.js";
-import { refusedBy } from "../sending/outcome.js";
-import type { Stopped } from "../sending/outcome.js";
+import { refusedBy } from "../sending/end.js";
+import type { Stopped } from "../sending/end.js";
 import { findFreeNonce, inTurn, resolveSigner } from "../sending/signer.js";
 import type { Signer } from "../sending/signer.js";
 import {

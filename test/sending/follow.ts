@@ -5,8 +5,8 @@ import { vaultError } from "../../src/errors.js";
 import { noRetries } from "../../src/rpc/rpc-client.js";
 import { Following, TimeLimit } from "../../src/sending/follow.js";
 import type { Job, Replacing } from "../../src/sending/follow.js";
-import { nothingToDo } from "../../src/sending/outcome.js";
-import type { Outcome } from "../../src/sending/outcome.js";
+import { nothingToDo } from "../../src/sending/end.js";
+import type { End } from "../../src/sending/end.js";
 import type { SentTransaction } from "../../src/sending/transaction.js";
 import type { SettlementEvent } from "../../src/settlement/options.js";
 import { endDeadlines, speedUpTime } from "../helpers/deadlines.js";
@@ -112,7 +112,7 @@ describe("Following", () => {
     transactions = [ours],
     answers = {},
     means = {},
-  }: Omit<Case, "is" | "title">): Promise<Outcome> => {
+  }: Omit<Case, "is" | "title">): Promise<End> => {
     did = [];
     sends = [];
     events = [];

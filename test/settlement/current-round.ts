@@ -2,7 +2,7 @@ import { mkdirSync, rmSync } from "node:fs";
 
 import { expect } from "chai";
 
-import type { Stopped } from "../../src/sending/outcome.js";
+import type { Stopped } from "../../src/sending/end.js";
 import {
   clockForRoundEnd,
   requireFreshHead,

@@ -11,8 +11,8 @@ import { getReceipt } from "../../src/rpc/transactions.js";
 import type { Receipt } from "../../src/rpc/transactions.js";
 import type { JournalEntry } from "../../src/sending/journal.js";
 import { describeEnd, findDifferences } from "../../src/settlement/effect.js";
-import type { Outcome } from "../../src/sending/outcome.js";
-import { nothingToDo } from "../../src/sending/outcome.js";
+import type { End } from "../../src/sending/end.js";
+import { nothingToDo } from "../../src/sending/end.js";
 import type { SettlementResult } from "../../src/settlement/effect.js";
 import type { Settlement, VaultRound } from "../../src/types.js";
 import { speedUpTime } from "../helpers/deadlines.js";
@@ -107,7 +107,7 @@ async function receiptOf(): Promise<Receipt> {
   return receipt;
 }
 async function reportOf(
-  outcome: Outcome,
+  outcome: End,
   host = hostOf(),
   of = entry,
 ): Promise<SettlementResult> {
@@ -466,7 +466,7 @@ describe("the end of a settlement", () => {
     }
   }
 
-  const undecided: Outcome = {
+  const undecided: End = {
     kind: "undecided",
     hash: HASH,
     status: "unconfirmed",

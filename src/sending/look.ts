@@ -1,7 +1,6 @@
-// How a settlement ends, and what one look at the chain shows of its transactions.
+// What one look at the chain shows of transactions that were sent, and of the round.
 
 import { VaultError, fallbackTo } from "../errors.js";
-import type { VaultErrorCode } from "../errors.js";
 import type { Hex } from "../protocol/index.js";
 import { getBlockNumber } from "../rpc/blocks.js";
 import { getNonce } from "../rpc/chain.js";
@@ -11,82 +10,9 @@ import {
   getTransaction,
   getTransactions,
 } from "../rpc/transactions.js";
-import type { Receipt } from "../rpc/transactions.js";
+import type { Mined, Stopped } from "./end.js";
 import { describeProblem, newestOf } from "./transaction.js";
 import type { SentTransaction, SentTransactions } from "./transaction.js";
-
-/** Nothing was sent. */
-export interface Stopped {
-  readonly kind: "stopped";
-  readonly status: "nothing-to-do" | "refused" | "reverted";
-  readonly code?: VaultErrorCode | undefined;
-  readonly reason: string;
-  /** True if the round has not ended yet: the obstacle goes away with time. */
-  readonly isEarly?: boolean;
-  /** Error with `reason` as its message. */
-  readonly error?: VaultError;
-}
-
-export function refusedBy(error: VaultError): Stopped {
-  const { code, message: reason } = error;
-  return { kind: "stopped", status: "refused", code, reason, error };
-}
-
-export function nothingToDo(reason: string): Stopped {
-  return { kind: "stopped", status: "nothing-to-do", reason };
-}
-
-export interface Mined {
-  readonly kind: "mined";
-  readonly hash: Hex;
-  readonly receipt: Receipt;
-  /** The one of the transactions that was mined. */
-  readonly transaction: SentTransaction;
-}
-
-/** How it ended: before anything was sent, or with its transactions. */
-export type Outcome =
-  | Stopped
-  | Mined
-  | {
-      /** `undecided`: it may still be mined; `dropped`: it cannot be, or was lost. */
-      readonly kind: "dropped" | "undecided";
-      readonly status: Stopped["status"] | "unconfirmed";
-      readonly code?: VaultErrorCode | undefined;
-      readonly reason: string;
-      readonly hash: Hex | undefined;
-      readonly receipt?: Receipt | undefined;
-    };
-
-export type SendingEvent =
-  /** Sends a transaction, or follows an interrupted one. Null: not known yet. */
-  | {
-      readonly type: "sending" | "resuming";
-      readonly hash: Hex | null;
-      readonly nonce: number;
-    }
-  /** Sends another transaction with the nonce of the one that is not mined. */
-  | {
-      readonly type: "replacing";
-      readonly kind: "settlement" | "cancellation";
-      readonly hash: Hex;
-      readonly nonce: number;
-    }
-  | { readonly type: "hash"; readonly hash: Hex }
-  | {
-      readonly type: "mined";
-      readonly hash: Hex;
-      readonly blockNumber: number;
-    }
-  /** One more confirmation, if `confirmations` is more than 1. */
-  | {
-      readonly type: "confirmed";
-      readonly hash: Hex;
-      readonly confirmations: number;
-      readonly wanted: number;
-    }
-  /** Problem that does not end the settlement. */
-  | { readonly type: "trouble"; readonly message: string };
 
 /**
  * Reads the round, as the last request before a transaction leaves.
@@ -97,8 +23,8 @@ export type SendingEvent =
  */
 export type CheckRound = (at?: number) => Promise<Stopped | undefined>;
 
-/** What is looked for. */
-export interface Sought {
+/** How transactions are looked for. */
+export interface Search {
   /** Without retries: each look is one. */
   readonly rpc: RpcClient;
   readonly checkRound: CheckRound;
@@ -128,10 +54,10 @@ export type Seen = { readonly text: string } & (
 
 /** Looks once, by hash, then by nonce. Never throws: what fails is part of what is seen. */
 export async function look(
-  sought: Sought,
+  search: Search,
   transactions: SentTransactions,
 ): Promise<Seen> {
-  const { rpc, confirmations } = sought;
+  const { rpc, confirmations } = search;
   const [{ from, nonce }] = transactions;
   try {
     const head = confirmations > 1 ? await getBlockNumber(rpc) : 0;
@@ -141,13 +67,13 @@ export async function look(
     }
     // A wallet that raises the fees changes the hash, but not the nonce.
     if ((await getNonce(rpc, from, "latest")) > nonce) {
-      return await findByNonce(sought, transactions);
+      return await findByNonce(search, transactions);
     }
     if ((await getNonce(rpc, from, "pending")) > nonce) {
       const text = "a transaction with its nonce waits in the node's pool";
       return { kind: "pending", text };
     }
-    return await lookAtRound(sought, transactions, head);
+    return await lookAtRound(search, transactions, head);
   } catch (error) {
     return { kind: "unread", text: describeProblem(error) };
   }
@@ -155,7 +81,7 @@ export async function look(
 
 /** Of transactions that the node does not have. A cancellation needs no round. */
 async function lookAtRound(
-  { rpc, checkRound, sentAfterBlock }: Sought,
+  { rpc, checkRound, sentAfterBlock }: Search,
   transactions: SentTransactions,
   head: number,
 ): Promise<Seen> {
@@ -238,7 +164,7 @@ const MOST_BLOCKS = 64;
 
 /** Searches the blocks since it was sent for the transaction that used the nonce. */
 async function findByNonce(
-  { rpc, confirmations, sentAfterBlock }: Sought,
+  { rpc, confirmations, sentAfterBlock }: Search,
   transactions: SentTransactions,
 ): Promise<Seen> {
   const [{ from, nonce }] = transactions;

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 
-import { look } from "../../src/sending/outcome.js";
+import { look } from "../../src/sending/look.js";
 import { noRetries } from "../../src/rpc/rpc-client.js";
 import { sent as settlement } from "../helpers/keeper.js";
 import { HASH } from "../helpers/names.js";
