@@ -24,7 +24,7 @@ import type {
   SettlementEvent,
   SettlementPreflight,
 } from "../src/settlement/options.js";
-import { settleAll } from "../src/settlement/settle-all.js";
+import { runSettlement } from "../src/settlement/settle-all.js";
 import { simulateSettleAll } from "../src/simulation/simulate.js";
 import type {
   Simulated,
@@ -145,7 +145,7 @@ export async function settle(
     return isRaised || "not confirmed; --yes raises it without a question";
   };
 
-  const { block, chainId, settlement, refusal, isFinal } = await settleAll(
+  const { block, chainId, settlement, error, isFinal } = await runSettlement(
     vault,
     {
       ...options,
@@ -157,8 +157,8 @@ export async function settle(
   );
   const { preview, status } = settlement;
   let { reason } = settlement;
-  if (refusal !== undefined) {
-    const message = messageForCommandLine(refusal, rawArgs);
+  if (error !== undefined) {
+    const message = messageForCommandLine(error, rawArgs);
     reason = isFinal ? message : stillOpen(message);
   }
   // In process there is no journal to resume from.

@@ -160,8 +160,8 @@ export class HardhatVault extends VaultClient implements VaultHost {
    */
   public async settleAll(options: SettleAllOptions = {}): Promise<Settlement> {
     return await withCallerStack(async () => {
-      const { settleAll } = await import("../settlement/settle-all.js");
-      return (await settleAll(this, options)).settlement;
+      const { runSettlement } = await import("../settlement/settle-all.js");
+      return (await runSettlement(this, options)).settlement;
     });
   }
 

@@ -99,8 +99,6 @@ export class Following {
   #answer: SendAnswer | undefined;
   /** True once one of the transactions may have left this process, or another one. */
   #mayHaveLeft: boolean;
-  /** True once this process has sent one. */
-  #hasSent = false;
   /** Why this process can do nothing more. */
   #givenUp: string | undefined;
   /** Unix milliseconds of the last try to sign a replacement. */
@@ -133,7 +131,9 @@ export class Following {
       }
       return decision;
     } catch (error) {
-      return this.#undecided(describeProblem(error));
+      return this.#isUnsent && VaultError.isVaultError(error)
+        ? refusedBy(error)
+        : this.#undecided(describeProblem(error));
     }
   }
 
@@ -141,12 +141,16 @@ export class Following {
     return newestOf(this);
   }
 
+  get #isUnsent(): boolean {
+    return !this.#mayHaveLeft && this.#answer === undefined;
+  }
+
   /** The whole table of what a look leads to. */
   #decide(seen: Seen): Decision {
     const { confirmations, limit, replacing, record, isResumed } = this.job;
     const { kind, hash, raw } = this.#newest;
     const answer = this.#answer;
-    const isUnsent = !this.#mayHaveLeft && answer === undefined;
+    const isUnsent = this.#isUnsent;
     const isSure = this.#looks >= ENOUGH_LOOKS;
     // It is mined for good.
     if (seen.kind === "mined" && seen.depth >= confirmations) {
@@ -161,7 +165,7 @@ export class Following {
       return this.#undecided(this.#givenUp);
     }
     if (limit.isOver) {
-      return isUnsent ? neverSent(seen) : this.#timeIsOver(seen);
+      return isUnsent ? this.#neverSent(seen) : this.#timeIsOver(seen);
     }
     if (seen.kind !== "pending" && seen.kind !== "absent") {
       return "look";
@@ -256,6 +260,16 @@ export class Following {
     return { ...end, code: lost.code, reason: lost.message };
   }
 
+  #neverSent(seen: Seen): End {
+    const round = seen.kind === "absent" ? seen.round : undefined;
+    const code = VaultError.isVaultError(round)
+      ? round.code
+      : "VAULT_RPC_TIMEOUT";
+    const why = seen.text.replace(/\.$/u, "");
+    const reason = `The round could not be read in time, so nothing was sent: ${why}.`;
+    return { kind: "stopped", status: "refused", code, reason };
+  }
+
   #timeIsOver(seen: Seen): End {
     const { hash, from, nonce } = this.#newest;
     const answer = this.#answer;
@@ -275,26 +289,28 @@ export class Following {
     };
   }
 
-  /** Sends the newest transaction; a settlement only if its round is open just before. */
+  /**
+   * Sends the newest transaction; a settlement only if its round is open just before.
+   *
+   * @throws VaultError if the journal cannot be written before the first send
+   */
   async #send(): Promise<void> {
-    const { emit, limit, rpc } = this.job;
+    const { emit, limit, rpc, record } = this.job;
     const { hash = null, nonce, kind } = this.#newest;
     if (kind === "settlement" && (await this.#findObstacle()) !== undefined) {
       return;
     }
-    const failed = await this.#claim();
-    if (this.#givenUp !== undefined) {
-      return;
-    }
-    if (failed === undefined && !this.#hasSent) {
+    if (this.#answer === undefined) {
+      // Another process may have taken the journal over.
+      if ((await record?.(this.transactions)) === false) {
+        this.#givenUp = `It is not sent: ${OF_ANOTHER}.`;
+        return;
+      }
       emit({ type: "sending", hash, nonce });
-      this.#hasSent = true;
     }
+    const sending = send(rpc, this.#newest);
     const none = { kind: "unanswered", problem: "no answer in time" } as const;
-    const answer =
-      failed ??
-      (await unlessAborted(send(rpc, this.#newest), limit.signal)) ??
-      none;
+    const answer = (await unlessAborted(sending, limit.signal)) ?? none;
     this.#answer = answer;
     this.#mayHaveLeft ||= answer.kind !== "failed";
     if (answer.kind === "accepted") {
@@ -302,29 +318,6 @@ export class Following {
     } else {
       const { problem } = answer;
       this.#warn(`sending failed (${problem}); looking for the transaction`);
-    }
-  }
-
-  /**
-   * Another process may have taken the journal over before the first send.
-   *
-   * @returns The failure if the journal cannot be written: then nothing leaves.
-   */
-  async #claim(): Promise<SendAnswer | undefined> {
-    const { record } = this.job;
-    if (this.#hasSent || record === undefined) {
-      return undefined;
-    }
-    try {
-      if (!(await record(this.transactions))) {
-        this.#givenUp = `It is not sent: ${OF_ANOTHER}.`;
-      }
-      return undefined;
-    } catch (error) {
-      if (!VaultError.isVaultError(error)) {
-        throw error;
-      }
-      return { kind: "failed", problem: describeProblem(error), error };
     }
   }
 
@@ -469,18 +462,4 @@ export class Following {
       this.job.emit({ type: "trouble", message });
     }
   }
-}
-
-/** The end of what was not sent in time. */
-function neverSent(seen: Seen): Stopped {
-  const error = seen.kind === "absent" ? seen.round : undefined;
-  const isUnread = VaultError.isVaultError(error);
-  const code = isUnread ? error.code : "VAULT_RPC_TIMEOUT";
-  const why = isUnread ? describeProblem(error) : seen.text;
-  const reason =
-    `The round could not be read in time, so nothing was sent: ${why}`.replace(
-      /(?<!\.)$/u,
-      ".",
-    );
-  return { kind: "stopped", status: "refused", code, reason };
 }

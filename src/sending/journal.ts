@@ -1,4 +1,4 @@
-import { rm, stat } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import path from "node:path";
 
 import { z } from "zod";
@@ -86,8 +86,6 @@ type Subject = Pick<
 export type JournalEntry = Omit<JournalFile, "version" | keyof Subject>;
 
 const ONLY_OWNER = 0o600;
-/** A file is empty only between two system calls, where there are no hard links. */
-const EMPTY_MS = 60_000;
 
 /** In process no node is asked: nothing outlives the process, so no journal is kept. */
 function isKeptFor({ connection }: VaultHost): boolean {
@@ -199,10 +197,23 @@ export class Journal {
   }
 
   /**
-   * @returns The last settlement of this round that was mined and reverted.
+   * @returns VAULT_REVERTED_BEFORE if the last settlement of this round that was mined
+   * reverted.
    * @throws VaultError VAULT_INVALID_JOURNAL
    */
-  public async findReverted(round: VaultRound): Promise<JournalEntry["mined"]> {
+  public async findRevertBefore(
+    network: string,
+    round: VaultRound,
+  ): Promise<VaultError | undefined> {
+    const reverted = await this.#findReverted(round);
+    if (reverted === undefined) {
+      return undefined;
+    }
+    const { hash, blockNumber: block } = reverted;
+    return vaultError("VAULT_REVERTED_BEFORE", { network, hash, block });
+  }
+
+  async #findReverted(round: VaultRound): Promise<JournalEntry["mined"]> {
     const last = await this.readFinished();
     if (last === undefined || !isSameRound(last.round, round)) {
       return undefined;
@@ -217,7 +228,7 @@ export class Journal {
    * @throws VaultError VAULT_SETTLEMENT_UNFINISHED, VAULT_INVALID_JOURNAL,
    * VAULT_JOURNAL_OF_OTHER_CHAIN
    */
-  public async refuseUnfinished(): Promise<void> {
+  public async requireNoneOpen(): Promise<void> {
     const found = await this.read();
     if (found !== undefined) {
       const transaction = describeTransaction(found);
@@ -233,13 +244,13 @@ export class Journal {
   /**
    * Writes the entry of a new settlement. Of several processes, only one succeeds.
    *
-   * @throws VaultError as {@link refuseUnfinished}, VAULT_JOURNAL_NOT_WRITTEN
+   * @throws VaultError as {@link requireNoneOpen}, VAULT_JOURNAL_NOT_WRITTEN
    */
   public async begin(entry: JournalEntry): Promise<void> {
     try {
       await this.#write(this.file, entry, createProjectFile);
     } catch (error) {
-      await this.refuseUnfinished();
+      await this.requireNoneOpen();
       throw error;
     }
   }
@@ -274,7 +285,7 @@ export class Journal {
   public async finish(entry: JournalEntry): Promise<void> {
     await this.#replace(entry, async () => {
       if (this.chainKind === "live") {
-        const reverted = await this.findReverted(entry.round).catch(
+        const reverted = await this.#findReverted(entry.round).catch(
           fallbackTo(undefined),
         );
         await this.#write(this.finishedFile, { ...entry, reverted });
@@ -312,15 +323,6 @@ export class Journal {
 
   async #load(file: string): Promise<JournalFile | undefined> {
     if (!this.isKept) {
-      return undefined;
-    }
-    const found = await stat(path.join(this.projectRoot, file)).catch(
-      () => undefined,
-    );
-    // A process that was killed before it wrote anything has sent nothing. One that runs
-    // may be about to write.
-    if (found?.size === 0 && Date.now() - found.mtimeMs > EMPTY_MS) {
-      await this.#remove(file);
       return undefined;
     }
     const invalid = (problem: string, cause?: unknown): VaultError =>

@@ -110,7 +110,8 @@ async function lookAtRound(
     if (!VaultError.isVaultError(error)) {
       throw error;
     }
-    return { ...absent, round: error };
+    const text = `${absent.text}, and the round could not be read: ${describeProblem(error)}`;
+    return { ...absent, text, round: error };
   }
 }
 

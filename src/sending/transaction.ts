@@ -232,6 +232,8 @@ export interface ReplacementPreflight {
 export type SignedReplacement = SentTransaction & { readonly hash: Hex };
 
 interface ReplacementTerms {
+  /** Of the account that sent the first one. */
+  readonly signer: Signer;
   readonly limits: FeeLimits;
   /** Asks a person. Default: nobody is asked. */
   readonly confirmReplacement?:
@@ -245,7 +247,7 @@ interface ReplacementTerms {
 const TRANSFER_GAS = 21_000n;
 
 /**
- * Refuses at once what cannot be replaced.
+ * Finds the key that can sign in the place of a transaction.
  *
  * @throws VaultError VAULT_CANNOT_REPLACE, VAULT_UNKNOWN_SIGNER, VAULT_NO_SIGNER
  */
@@ -253,11 +255,11 @@ export async function requireReplaceable(
   { rpc, connection }: VaultHost,
   transaction: SentTransaction,
 ): Promise<Signer> {
-  const { raw, from } = transaction;
-  if (raw === undefined) {
+  if (transaction.raw === undefined) {
     throw cannotReplace(transaction);
   }
-  return await resolveSigner(rpc, connection.networkConfig, from);
+  const { networkConfig } = connection;
+  return await resolveSigner(rpc, networkConfig, transaction.from);
 }
 
 function cannotReplace({ from, nonce }: SentTransaction): VaultError {
@@ -280,10 +282,9 @@ export async function signReplacement(
   vault: VaultHost,
   newest: SentTransaction,
   kind: RequestedReplacement,
-  { limits, confirmReplacement: confirm }: ReplacementTerms,
+  { signer, limits, confirmReplacement: confirm }: ReplacementTerms,
 ): Promise<SignedReplacement> {
   const { rpc } = vault;
-  const signer = await requireReplaceable(vault, newest);
   // Only in process, where nothing is signed, are there no fees.
   const { from, nonce, chainId, fees: old = { gasPrice: 0n } } = newest;
   const { baseFeePerGas } = await getBlock(rpc);

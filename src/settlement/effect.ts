@@ -43,17 +43,17 @@ export interface SettlementResult {
   readonly block?: BlockInfo | undefined;
   /** False if a later check can find more. */
   readonly isFinal: boolean;
-  readonly refusal?: VaultError | undefined;
+  readonly error?: VaultError | undefined;
 }
 
-/** What is known of an end; the others of its values are null. */
-type EndValues = Pick<Settlement, "status"> & {
+/** What is known of an end; the other values of its settlement are null. */
+type KnownEnd = Pick<Settlement, "status"> & {
   readonly [Key in keyof Settlement]?: Settlement[Key] | undefined;
 };
 
 /** @param before What was known before anything was sent. */
 export function toSettlement(
-  end: EndValues,
+  end: KnownEnd,
   before: {
     readonly round?: VaultRound | undefined;
     readonly guard?: Address | undefined;
@@ -78,8 +78,8 @@ export function toSettlement(
   };
 }
 
-/** What is known of an end, and whether a later look can find more. */
-type Found = EndValues & Omit<SettlementResult, "chainId" | "settlement">;
+/** An end, and whether a later look can find more. */
+type Described = KnownEnd & Omit<SettlementResult, "chainId" | "settlement">;
 
 /**
  * Describes the end of a settlement. Never throws: what cannot be described is left to resume.
@@ -89,38 +89,34 @@ type Found = EndValues & Omit<SettlementResult, "chainId" | "settlement">;
 export async function describeEnd(
   vault: VaultHost,
   entry: JournalEntry,
-  outcome: End,
+  end: End,
   preview: Simulation | null,
   timeout: number,
 ): Promise<SettlementResult> {
-  const describe = async (): Promise<Found> =>
-    outcome.kind === "mined"
-      ? await describeMined(
-          vault.withOptions({ timeout }),
-          entry,
-          outcome,
-          preview,
-        )
+  const describe = async (): Promise<Described> =>
+    end.kind === "mined"
+      ? await describeMined(vault.withOptions({ timeout }), entry, end, preview)
       : {
-          ...("receipt" in outcome && outcome.receipt),
-          ...outcome,
-          isFinal: outcome.kind !== "undecided",
-          refusal: "error" in outcome ? outcome.error : undefined,
+          ...("receipt" in end && end.receipt),
+          ...end,
+          isFinal: end.kind !== "undecided",
         };
-  const { isFinal, block, refusal, ...found } = await describe().catch(
-    (error: unknown): Found => ({
+  const { isFinal, block, error, ...known } = await describe().catch(
+    (problem: unknown): Described => ({
       status: "unconfirmed",
-      reason: VaultError.isVaultError(error) ? error.message : String(error),
+      reason: VaultError.isVaultError(problem)
+        ? problem.message
+        : String(problem),
       hash: newestOf(entry).hash,
       isFinal: false,
     }),
   );
   // A wallet may have changed the hash.
-  const all = [...entry.transactions, found].flatMap(({ hash }) => hash ?? []);
-  const hashes = outcome.kind === "stopped" ? [] : [...new Set(all)];
-  const settlement = toSettlement({ ...found, hashes }, { ...entry, preview });
+  const all = [...entry.transactions, known].flatMap(({ hash }) => hash ?? []);
+  const hashes = end.kind === "stopped" ? [] : [...new Set(all)];
+  const settlement = toSettlement({ ...known, hashes }, { ...entry, preview });
   const [{ chainId }] = entry.transactions;
-  return { settlement, chainId, block, isFinal, refusal };
+  return { settlement, chainId, block, isFinal, error };
 }
 
 async function describeMined(
@@ -128,7 +124,7 @@ async function describeMined(
   { round, guard }: JournalEntry,
   mined: Mined,
   preview: Simulation | null,
-): Promise<Found> {
+): Promise<Described> {
   const { receipt, transaction, hash } = mined;
   const { blockNumber: number } = receipt;
   // Only the deployment of a guard goes nowhere.
@@ -239,8 +235,8 @@ function effectOn(
   { guard }: SettlementRoute,
   block: number,
   { before, after }: Around,
-): Found {
-  const end = (status: Found["status"], reason?: string): Found => ({
+): Described {
+  const end = (status: Described["status"], reason?: string): Described => ({
     status,
     reason,
     isFinal: true,
@@ -298,7 +294,7 @@ async function whyReverted(
   route: SettlementRoute,
   { transaction: { gas }, receipt: { blockNumber, gasUsed } }: Mined,
   after: Around["after"],
-): Promise<EndValues> {
+): Promise<KnownEnd> {
   const status = "reverted";
   const call = settlementCall(route);
   // The outcome is known even without a reason.
@@ -351,7 +347,7 @@ async function whatStays(
   vault: VaultHost,
   { from, guard }: SettlementRoute,
   { logs, blockNumber: number, blockHash: hash }: Receipt,
-): Promise<Required<Pick<EndValues, "code" | "reason">> | undefined> {
+): Promise<Required<Pick<KnownEnd, "code" | "reason">> | undefined> {
   if (guard === undefined) {
     return undefined;
   }

@@ -11,9 +11,8 @@ import {
   hasErrorCode,
   refusesSettlement,
   textsForCommandLine,
-  vaultError,
 } from "../errors.js";
-import type { VaultError, VaultErrorCode } from "../errors.js";
+import type { VaultErrorCode } from "../errors.js";
 import { findRoute, namedTokens } from "../guard/call.js";
 import { listProjectFiles } from "../files/project-file.js";
 import type { VaultHost } from "../host.js";
@@ -79,20 +78,6 @@ export function describeUnfinished({
 }: UnfinishedSettlement): string {
   const what = hash ?? `nonce ${nonce}, its hash not known`;
   return `${what}, since ${describeTime(BigInt(since))}`;
-}
-
-/** @returns VAULT_REVERTED_BEFORE if the last settlement of the round reverted. */
-export async function findRevertBefore(
-  { networkName: network }: VaultHost,
-  journal: Journal | undefined,
-  round: VaultRound,
-): Promise<VaultError | undefined> {
-  const reverted = await journal?.findReverted(round);
-  if (reverted === undefined) {
-    return undefined;
-  }
-  const { hash, blockNumber: block } = reverted;
-  return vaultError("VAULT_REVERTED_BEFORE", { network, hash, block });
 }
 
 /**
@@ -208,7 +193,9 @@ async function findWhyNot(
   const reverted =
     round === undefined
       ? undefined
-      : await findRevertBefore(vault, await openJournal(vault), round);
+      : await (
+          await openJournal(vault)
+        )?.findRevertBefore(vault.networkName, round);
   if (reverted !== undefined) {
     throw reverted;
   }

@@ -29,28 +29,25 @@ import type { CurrentRound } from "./current-round.js";
 import type { ParsedOptions, SettlementPreflight } from "./options.js";
 
 /** What a settlement in the next block would do, as an account would send it. */
-export type Trial = Tried &
-  (
-    | { readonly gas: bigint; readonly stop?: undefined }
-    | {
-        /** Gas limit to sign with; undefined if the contracts refuse the settlement. */
-        readonly gas: bigint | undefined;
-        /** Why it is not to be sent; with an error, though the contracts accept it. */
-        readonly stop: Stopped;
-      }
-  );
-
-interface Tried {
+export type Trial = {
   readonly route: SettlementRoute;
   /** Undefined if no engine works on the node: the settlement is called only. */
   readonly simulated: Simulated | undefined;
   /** Of the account, in wei. */
   readonly balance: bigint;
   readonly price: GasPrice;
-}
+} & (
+  | { readonly gas: bigint; readonly stop?: undefined }
+  | {
+      /** Gas limit to sign with; undefined if the contracts refuse the settlement. */
+      readonly gas: bigint | undefined;
+      /** Why it is not to be sent; with an error, though the contracts accept it. */
+      readonly stop: Stopped;
+    }
+);
 
 /** How a settlement is tried. */
-export interface TrialRules extends Pick<ParsedOptions, "limits" | "tokens"> {
+interface TrialRules extends Pick<ParsedOptions, "limits" | "tokens"> {
   /** True if it is not to be sent unless it settles the round. */
   readonly mustSettle: boolean;
   /** Default: the first that works. */
@@ -86,8 +83,8 @@ export async function trySettlement(
   const price = offerAtMost(offered, limits.maxFeePerGas?.wei);
   const tried = { route, simulated, balance, price };
   const found = await findGas(vault, tried, next, rules.at);
-  if ("refusal" in found) {
-    return { ...tried, gas: undefined, stop: stoppedBy(found.refusal) };
+  if ("kind" in found) {
+    return { ...tried, gas: undefined, stop: found };
   }
   const sendable = { ...tried, ...found };
   const failed = await requireSendable(vault, sendable, rules).catch(
@@ -118,10 +115,10 @@ function stoppedBy({ code, reason }: Refusal): Stopped {
 /** @returns The gas limit to sign with, or why the contracts refuse the settlement. */
 async function findGas(
   vault: VaultHost,
-  { route, simulated, price }: Tried,
+  { route, simulated, price }: Omit<Trial, "gas" | "stop">,
   next: NextBlock,
   at: BlockId = "latest",
-): Promise<Gas | { readonly refusal: Refusal }> {
+): Promise<Gas | Stopped> {
   const { rpc, connection } = vault;
   const { networkConfig } = connection;
   const call = settlementCall(route);
@@ -130,13 +127,13 @@ async function findGas(
     const most = configured === "auto" ? next.gasLimit : configured;
     const reverted = await tryCall(rpc, call, at, most);
     if (reverted !== undefined) {
-      return { refusal: await explainRefusal(vault, reverted, route) };
+      return stoppedBy(await explainRefusal(vault, reverted, route));
     }
   }
   const { gasNeeded: needed, simulation } = simulated ?? {};
   const { status, code = null, reason, gasUsed: used } = simulation ?? {};
   if (status === "reverted" || status === "nothing-to-do") {
-    return { refusal: { code, reason: reason ?? "" } };
+    return stoppedBy({ code, reason: reason ?? "" });
   }
   const isKnown = typeof used === "bigint" && typeof needed === "bigint";
   const found = await resolveGas(
@@ -147,14 +144,14 @@ async function findGas(
     isKnown ? { used, needed } : undefined,
   );
   return "reverted" in found
-    ? { refusal: await explainRefusal(vault, found.reverted, route) }
+    ? stoppedBy(await explainRefusal(vault, found.reverted, route))
     : found;
 }
 
 /** @throws VaultError why it is not to be sent, though the contracts accept it */
 async function requireSendable(
   vault: VaultHost,
-  { route, simulated, balance, price, gas }: Tried & Gas,
+  { route, simulated, balance, price, gas }: Trial & Gas,
   { limits, tokens, engine, mustSettle }: TrialRules,
 ): Promise<undefined> {
   const { networkName: network } = vault;
@@ -211,8 +208,8 @@ export type Proposal = Trial & {
   readonly preflight: SettlementPreflight;
 };
 
-/** A settlement that was agreed to. */
-export type Agreement = Extract<Proposal, { readonly stop?: undefined }>;
+/** A proposal that was agreed to. */
+export type Agreed = Extract<Proposal, { readonly stop?: undefined }>;
 
 /** Tries the settlement, and makes what is shown of it. Sends nothing. */
 export async function propose(
@@ -258,34 +255,36 @@ const OLD_MS = 15_000;
 /**
  * Shows the settlement, and asks for confirmation. After a long answer it is tried again.
  *
- * @returns Why it is not to be sent, if nobody agrees or it cannot be.
+ * @returns With the reason to stop, if nobody agrees or it cannot be sent.
  * @throws VaultError VAULT_PREVIEW_CHANGED if it is another settlement by then
  */
 export async function agree(
   vault: VaultHost,
   proposal: Proposal,
   options: ParsedOptions,
-): Promise<Agreement | Stopped> {
-  const agreed = await ask(vault, proposal, options);
+): Promise<Proposal> {
+  const stop = await ask(vault, proposal, options);
   const { current, preflight, since } = proposal;
-  if ("kind" in agreed || Math.abs(Date.now() - since) <= OLD_MS) {
-    return agreed;
+  if (stop !== undefined) {
+    return { ...proposal, stop };
+  }
+  if (Math.abs(Date.now() - since) <= OLD_MS) {
+    return proposal;
   }
   const later = await readCurrentRound(vault);
   const { ifExpired } = options;
   const intended = { ifExpired, intended: current.round };
   const obstacle = await findObstacle(vault, later, intended);
   if (obstacle !== undefined) {
-    return obstacle;
+    return { ...proposal, stop: obstacle };
   }
   const newer = await propose(vault, { ...proposal, current: later }, options);
   if (newer.stop !== undefined) {
-    return newer.stop;
+    return newer;
   }
   const { gas, price } = newer;
-  const { preview, maxCost } = preflight;
-  const most = maxCost ?? gas * price.highest;
-  if (preview?.status !== newer.preflight.preview?.status) {
+  const most = preflight.maxCost ?? gas * price.highest;
+  if (preflight.preview?.status !== newer.preflight.preview?.status) {
     const change = "its outcome is another one now";
     throw vaultError("VAULT_PREVIEW_CHANGED", { change });
   }
@@ -296,27 +295,30 @@ export async function agree(
   return { ...newer, price: offerAtMost(price, most / gas), preflight };
 }
 
-/** Emits the preflight, and asks for confirmation if the settlement can be sent. */
+/**
+ * Emits the preflight, and asks for confirmation if the settlement can be sent.
+ *
+ * @returns Why it is not to be sent.
+ */
 async function ask(
   vault: VaultHost,
-  proposal: Proposal,
+  { preflight, price, stop }: Proposal,
   { confirm, emit, limits }: ParsedOptions,
-): Promise<Agreement | Stopped> {
-  const { preflight, price } = proposal;
-  if (proposal.stop?.status !== "nothing-to-do") {
+): Promise<Stopped | undefined> {
+  if (stop?.status !== "nothing-to-do") {
     emit({ type: "preflight", preflight });
   }
-  if (proposal.stop !== undefined) {
-    return proposal.stop;
+  if (stop !== undefined) {
+    return stop;
   }
   if (confirm === undefined) {
     await requireFeeLimit(vault, price, limits);
-    return proposal;
+    return undefined;
   }
   // JavaScript may return another type: only true confirms.
   const answer: unknown = await confirm(preflight);
   if (answer === true) {
-    return proposal;
+    return undefined;
   }
   const refusal = refusedBy(
     VaultError.isVaultError(answer)

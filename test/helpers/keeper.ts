@@ -9,7 +9,7 @@ import { toJsonValue } from "../../src/json.js";
 import type { JournalEntry } from "../../src/sending/journal.js";
 import type { SettlementResult } from "../../src/settlement/effect.js";
 import type { SentTransaction } from "../../src/sending/transaction.js";
-import { settleAll } from "../../src/settlement/settle-all.js";
+import { runSettlement } from "../../src/settlement/settle-all.js";
 import type {
   SettleAllOptions,
   Settlement,
@@ -125,17 +125,20 @@ export class Keeper implements AnyKeeper {
     host: NetworkChanges | BareHost,
   ): Promise<SettlementResult> {
     this.events = [];
-    return await settleAll(host instanceof BareHost ? host : this.host(host), {
-      pollingInterval: 1,
-      timeout: 60_000,
-      // No block comes after that of the transaction.
-      confirmations: 1,
-      ...options,
-      onEvent: async (event) => {
-        this.events.push(event);
-        await options.onEvent?.(event);
+    return await runSettlement(
+      host instanceof BareHost ? host : this.host(host),
+      {
+        pollingInterval: 1,
+        timeout: 60_000,
+        // No block comes after that of the transaction.
+        confirmations: 1,
+        ...options,
+        onEvent: async (event) => {
+          this.events.push(event);
+          await options.onEvent?.(event);
+        },
       },
-    });
+    );
   }
 
   public async settle(

@@ -7,6 +7,7 @@ import { KnownNode, RpcClient } from "../../src/rpc/rpc-client.js";
 import type { FeeLimits } from "../../src/sending/fees.js";
 import {
   isSignedAs,
+  requireReplaceable,
   send,
   sign,
   signReplacement,
@@ -18,6 +19,7 @@ import type {
 } from "../../src/sending/transaction.js";
 import type { SettleAllOptions } from "../../src/settlement/options.js";
 import { expectVaultError } from "../helpers/assertions.js";
+import type { NetworkChanges } from "../helpers/keeper.js";
 import { codedError } from "../helpers/foreign-errors.js";
 import {
   OTHER_KEY,
@@ -247,11 +249,15 @@ describe("signReplacement()", () => {
     newest = old,
     limits: FeeLimits = limitOf(10n ** 15n),
     confirm?: SettleAllOptions["confirmReplacement"],
-  ): Promise<SignedReplacement> =>
-    await signReplacement(keeper.host(), newest, kind, {
+    network: NetworkChanges = {},
+  ): Promise<SignedReplacement> => {
+    const host = keeper.host(network);
+    return await signReplacement(host, newest, kind, {
+      signer: await requireReplaceable(host, newest),
       limits,
       confirmReplacement: confirm,
     });
+  };
 
   for (const [title, kind, newest, is] of [
     [
@@ -410,9 +416,7 @@ describe("signReplacement()", () => {
   ] as const) {
     it(`throws VAULT_CANNOT_REPLACE if the transaction ${title}`, async () => {
       await expectVaultError(
-        signReplacement(keeper.host(network), newest, "bump", {
-          limits: limitOf(10n ** 15n),
-        }),
+        replace("bump", newest, undefined, undefined, network),
         "VAULT_CANNOT_REPLACE",
       );
     });
