@@ -12,7 +12,7 @@ import { ScriptedNode, handlerOf } from "../helpers/scripted-node.js";
 import { useTasks } from "../helpers/use-tasks.js";
 import { DEV_KEYS } from "../helpers/world.js";
 
-// What a reading shows: goldens.ts and output/readings.ts.
+// What a reading shows: goldens.ts and output/values.ts.
 describe("read tasks", () => {
   const tasks = useTasks({
     overrides: distinctState,

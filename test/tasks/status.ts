@@ -30,7 +30,7 @@ const contracts = { vault: VAULT, vaultFactory: FACTORY };
 /** The time of the newest block, which is block 5. */
 const HEAD_TIME = 1_700_000_005;
 
-// What is read: status-state.ts. What is shown: goldens.ts, output/readings.ts, status-metrics.ts.
+// What is read: status/state.ts. What is shown: goldens.ts, output/values.ts, status/metrics.ts.
 describe("vault status", () => {
   const keeper = useKeeper();
   let server: RpcServer;

@@ -14,7 +14,7 @@ import { runVaultTask } from "../../helpers/run-vault-task.js";
 import { useTasks } from "../../helpers/use-tasks.js";
 import { zeroAnswer } from "../../helpers/zero-answer.js";
 
-// How a listing is written: output/listing.ts.
+// How a listing is written: ../output/listing.ts.
 describe("vault orders", () => {
   const tasks = useTasks({ overrides: { orders: { 2: { state: "closed" } } } });
   /** The ids of the orders in a document. */

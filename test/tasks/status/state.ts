@@ -1,21 +1,21 @@
 import { expect } from "chai";
 
-import type { ContractAddresses } from "../../src/client/index.js";
-import { describeAttempt, readState } from "../../tasks/status.js";
-import { BareHost } from "../helpers/bare-host.js";
-import { fieldsOf } from "../helpers/fields.js";
+import type { ContractAddresses } from "../../../src/client/index.js";
+import { describeAttempt, readState } from "../../../tasks/status.js";
+import { BareHost } from "../../helpers/bare-host.js";
+import { fieldsOf } from "../../helpers/fields.js";
 import {
   documentedAnswer,
   documentedContracts,
-} from "../helpers/documented-node.js";
-import { pathsOf } from "../helpers/readings.js";
+} from "../../helpers/documented-node.js";
+import { pathsOf } from "../../helpers/readings.js";
 import {
   FACTORY,
   SETTLE,
   SETTLER,
   VAULT,
-} from "../helpers/scripted-contracts.js";
-import { ScriptedNode } from "../helpers/scripted-node.js";
+} from "../../helpers/scripted-contracts.js";
+import { ScriptedNode } from "../../helpers/scripted-node.js";
 
 const contracts = { vault: VAULT, vaultFactory: FACTORY };
 /** The time of the newest block, which is block 5. */

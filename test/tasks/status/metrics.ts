@@ -1,10 +1,10 @@
 import { expect } from "chai";
 
-import { vaultError } from "../../src/errors.js";
-import { renderMetrics, renderOutage } from "../../tasks/status.js";
-import { get } from "../../src/protocol/index.js";
-import { pathsOf, withOtherReadings } from "../helpers/readings.js";
-import type { KeeperState, VaultState } from "../../tasks/status.js";
+import { vaultError } from "../../../src/errors.js";
+import { renderMetrics, renderOutage } from "../../../tasks/status.js";
+import { get } from "../../../src/protocol/index.js";
+import { pathsOf, withOtherReadings } from "../../helpers/readings.js";
+import type { KeeperState, VaultState } from "../../../tasks/status.js";
 
 const ONE = 10n ** 18n;
 const error = vaultError("VAULT_INTERNAL", { problem: "not read" });
