@@ -23,7 +23,7 @@ import type { LocatedAddress } from "./addresses.js";
 import { decodeAnswer, decodeOutputs, encodeCall } from "./codec.js";
 import type { EncodedCall, LocatedCall } from "./codec.js";
 import { explainAnswer } from "../rpc/revert-reason.js";
-import { optional } from "./inputs.js";
+import { checkOptions, optional } from "./inputs.js";
 import type { AccountLike, BlockTag, OptionsOf } from "./inputs.js";
 import { tryLens } from "./lens/lens.js";
 import type { Caller } from "./lens/lens.js";
@@ -185,10 +185,10 @@ export async function requestAtBlock<Answer>(
     const orRefused = fallbackTo(undefined, isRefusal);
     const isFixed =
       block === "earliest" || !Number.isNaN(Number(toBlockId(block)));
-    const header =
-      isFixed && hasErrorCode(refusal, "VAULT_RPC_ERROR")
-        ? await getBlock(rpc, block).catch(orRefused)
-        : undefined;
+    if (!isFixed || !hasErrorCode(refusal, "VAULT_RPC_ERROR")) {
+      throw refusal;
+    }
+    const header = await getBlock(rpc, block).catch(orRefused);
     if (
       header === undefined ||
       (await request("latest").then(() => true, orRefused)) !== true
@@ -335,7 +335,7 @@ export interface StrictVaultSnapshot extends StandaloneReadings {
   readonly block: BlockInfo;
 }
 
-export const snapshotOptions = {
+const snapshotOptions = {
   ...readOptions,
   /** Throws the error of a reading that failed. Default: false. */
   strict: optional<boolean>(),
@@ -354,6 +354,7 @@ export async function takePinnedSnapshot(
   vault: Readable,
   options: SnapshotOptions,
 ): Promise<{ readonly snapshot: VaultSnapshot; readonly pin: PinnedBlock }> {
+  checkOptions("snapshot()", options, snapshotOptions);
   const orThrow = (error: unknown): FailedReading => {
     const failed = failedReading(error);
     if (options.strict === true) {

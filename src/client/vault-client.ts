@@ -54,7 +54,6 @@ import {
   locate,
   readCall,
   readOptions,
-  snapshotOptions,
   takePinnedSnapshot,
 } from "./read-at-block.js";
 import type {
@@ -252,7 +251,6 @@ export class VaultClient extends ReadMethods {
   ): Promise<StrictVaultSnapshot>;
   public async snapshot(options?: SnapshotOptions): Promise<VaultSnapshot>;
   public async snapshot(options: SnapshotOptions = {}): Promise<VaultSnapshot> {
-    checkOptions("snapshot()", options, snapshotOptions);
     return (await takePinnedSnapshot(this, options)).snapshot;
   }
 

@@ -185,6 +185,7 @@ export function classify(
     kind: FailureKind,
     errorCode: VaultErrorCode,
     problem?: string,
+    more: Partial<Failure> = {},
   ): Failure => {
     const details = {
       network,
@@ -197,7 +198,7 @@ export function classify(
     };
     // A proxy's page, which cannot be read, may contain the key.
     const shown = kind === "unreadable" ? undefined : cause;
-    return { kind, error: new VaultError(errorCode, details, shown) };
+    return { kind, error: new VaultError(errorCode, details, shown), ...more };
   };
   if (httpStatus === undefined) {
     const findSign = (sign: RegExp): Link | undefined =>
@@ -212,26 +213,24 @@ export function classify(
         ? "the node does not speak TLS"
         : redactor.quote(messageOf(broken));
       const retry = passingSign.test(signOf(broken)) ? "transient" : undefined;
-      return {
-        ...failure("unreachable", "VAULT_NETWORK_UNREACHABLE", problem),
+      return failure("unreachable", "VAULT_NETWORK_UNREACHABLE", problem, {
         retry,
-      };
+      });
     }
     if (ofNode === undefined && findSign(unreadableSign) !== undefined) {
       const text = redactor.quote(refusedText(asRecord(thrown)));
       const problem = /^[[{]/u.test(text)
         ? `the answer was ${text}`
         : "the answer is not JSON; the URL may lead or redirect to a web page, or the answer is compressed";
-      return {
-        ...failure("unreadable", "VAULT_RPC_INVALID_RESPONSE", problem),
+      return failure("unreadable", "VAULT_RPC_INVALID_RESPONSE", problem, {
         retry: "transient",
-      };
+      });
     }
   }
   const revert = findRevert(linksOf(cause), (text) => redactor.hide(text));
   if (revert !== undefined) {
     const problem = quoteForeignText(revert.text);
-    return { ...failure("reverted", "VAULT_RPC_ERROR", problem), revert };
+    return failure("reverted", "VAULT_RPC_ERROR", problem, { revert });
   }
   const isAnswer = ofNode !== undefined || httpStatus !== undefined;
   // Hardhat gives each error of a node a code.
@@ -262,12 +261,12 @@ export function classify(
   // A gateway that is busy may have forwarded the request.
   const isRefusedByNode =
     httpStatus === undefined || (ofNode !== undefined && kind !== "busy");
-  const failed = failure(
+  return failure(
     kind,
     isRefusedByNode ? "VAULT_RPC_ERROR" : "VAULT_NETWORK_UNREACHABLE",
     problem.filter((part) => part !== "").join(": "),
+    { retry, retryAfterMs },
   );
-  return { ...failed, retry, retryAfterMs };
 }
 
 /** A failure of this package, a setting, Hardhat or a plugin, if it is one. */
