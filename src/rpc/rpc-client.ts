@@ -1,12 +1,9 @@
-import { isHexString } from "ethers";
-import pLimit from "p-limit";
-
 import { VaultError, invalidArgument, vaultError } from "../errors.js";
 import { asRecord } from "../json.js";
-import type { Address } from "../protocol/index.js";
-import { Redactor } from "../foreign-text.js";
+import type { Redactor } from "../foreign-text.js";
 import { classify, isEmptyAnswer } from "./errors.js";
 import type { Failure, RetryReason } from "./errors.js";
+import { KnownNode } from "./known-node.js";
 import { ResponseParser } from "./response-parser.js";
 import type { Reverted } from "./revert-reason.js";
 import { orAbort, pause } from "./signals.js";
@@ -78,18 +75,6 @@ const LONGEST_WAIT_MS = 2_000;
 /** A node may request more, but the task would seem to hang. */
 const LONGEST_RETRY_AFTER_MS = 10_000;
 
-/**
- * Requests at the same time. Hardhat's pool opens up to two connections for each,
- * because one is not free yet when the next request is sent.
- */
-const MAX_CONCURRENCY = 16;
-
-/** Refusals within this time are of requests that were sent together, and count once. */
-const SLOWED_AGAIN_MS = 200;
-
-/** A usable node is not further behind, and few keep older state. */
-const MOST_BLOCKS_BEHIND = 128;
-
 export const BLOCK_METHOD = "eth_getBlockByNumber";
 
 /** Method of a batch, whose parameters are the calls; only a fork's transport has it. */
@@ -101,73 +86,6 @@ export const BATCH = "a batch of requests";
  */
 const safeToResend =
   /^(?:a batch of requests|eth_(?:accounts|blockNumber|call|chainId|createAccessList|estimateGas|feeHistory|gasPrice|get\w+|maxPriorityFeePerGas|simulateV1)|debug_trace(?:Call|Transaction)|anvil_nodeInfo|hardhat_metadata|net_version|web3_clientVersion)$/u;
-
-/** State of a node, shared by all clients of a connection. */
-export class KnownNode {
-  /** False if it takes a block's number, and not its hash (EIP-1898). */
-  public takesHashes: boolean | undefined;
-  /** True if it applies state overrides, which the lens needs. */
-  public runsLens: boolean | undefined;
-  public isDevelopment: boolean | undefined;
-  /** The account that settles unless another is named. */
-  public sender: Address | undefined;
-  /**
-   * Tasks that change a development chain, one after the other: one that writes back a value
-   * or reverts to a snapshot must not undo changes of another.
-   */
-  public readonly changes = pLimit(1);
-  /** What each account sends, by its lower-case address, one after the other. */
-  public readonly senders = new Map<string, ReturnType<typeof pLimit>>();
-  /**
-   * The newest failure of a request that is being retried. A deadline that ends other work
-   * meanwhile, such as a lookup of an address, has it as its reason.
-   */
-  public failing: VaultError | undefined;
-  /** Turns of the requests, of which fewer are sent at a time if the node limits the rate. */
-  public readonly turns = pLimit(MAX_CONCURRENCY);
-  /** How many, with a fraction. */
-  #pace = MAX_CONCURRENCY;
-  #slowedAt = -Infinity;
-  #newestBlock = -1;
-
-  /**
-   * @param redactor Knows the secrets of the connection.
-   * @param isBehindHardhat True if Hardhat and its plugins handle each request.
-   */
-  constructor(
-    public readonly redactor = new Redactor(),
-    public readonly isBehindHardhat = false,
-  ) {}
-
-  /** As TCP does: half as many turns after a refusal, one more after four times as many answers. */
-  public adaptTurns(isRateLimited: boolean): void {
-    const now = performance.now();
-    if (!isRateLimited) {
-      this.#pace = Math.min(MAX_CONCURRENCY, this.#pace + 0.25 / this.#pace);
-    } else if (now - this.#slowedAt > SLOWED_AGAIN_MS) {
-      this.#slowedAt = now;
-      this.#pace = Math.max(1, this.#pace / 2);
-    }
-    this.turns.concurrency = Math.floor(this.#pace);
-  }
-
-  /** Notes a block that some node behind the URL has. Other nodes may be behind. */
-  public noteBlock(number: number): void {
-    this.#newestBlock = Math.max(this.#newestBlock, number);
-  }
-
-  /** True if a request names a recent block that some node has. */
-  public hasBlockOf(params: readonly unknown[]): boolean {
-    return params.some((param) =>
-      isHexString(param)
-        ? Number(param) <= this.#newestBlock &&
-          Number(param) > this.#newestBlock - MOST_BLOCKS_BEHIND
-        : // Only a block that some node has is named by its hash.
-          this.takesHashes === true &&
-          asRecord(param)["blockHash"] !== undefined,
-    );
-  }
-}
 
 /** What the requests of a client have in common. */
 interface Limits {
@@ -306,7 +224,7 @@ export class RpcClient {
       // One that waited for its turn for too long is not sent.
       const outcome = await inTime(send);
       const reason = "error" in outcome ? outcome.retry : undefined;
-      node.adaptTurns(reason === "rateLimited");
+      node.pace.adapt(reason === "rateLimited");
       node.failing = undefined;
       if (!("error" in outcome)) {
         return outcome;
@@ -331,7 +249,7 @@ export class RpcClient {
     };
     return await inTime(async () => {
       for (let count = 1; ; count += 1) {
-        const outcome = await node.turns(attempt, count);
+        const outcome = await node.pace.turns(attempt, count);
         if (outcome !== undefined) {
           return outcome;
         }

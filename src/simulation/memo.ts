@@ -19,10 +19,10 @@ import { requestAt, requireSameBranch } from "../rpc/blocks.js";
 import { CHAIN_METHOD } from "../rpc/chain.js";
 import type { CallRequest } from "../rpc/chain.js";
 import { classify } from "../rpc/errors.js";
+import { KnownNode } from "../rpc/known-node.js";
 import {
   BATCH,
   BLOCK_METHOD,
-  KnownNode,
   RpcClient,
   fewRetries,
 } from "../rpc/rpc-client.js";

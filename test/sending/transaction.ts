@@ -3,7 +3,8 @@ import { Transaction, Wallet, keccak256 } from "ethers";
 import { HardhatPluginError } from "hardhat/plugins";
 
 import { VaultError } from "../../src/client/index.js";
-import { KnownNode, RpcClient } from "../../src/rpc/rpc-client.js";
+import { KnownNode } from "../../src/rpc/known-node.js";
+import { RpcClient } from "../../src/rpc/rpc-client.js";
 import type { FeeLimits } from "../../src/sending/fees.js";
 import {
   isSignedAs,
