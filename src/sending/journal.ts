@@ -1,4 +1,4 @@
-import { rm } from "node:fs/promises";
+import { rm, stat } from "node:fs/promises";
 import path from "node:path";
 
 import { z } from "zod";
@@ -86,6 +86,8 @@ type Subject = Pick<
 export type JournalEntry = Omit<JournalFile, "version" | keyof Subject>;
 
 const ONLY_OWNER = 0o600;
+/** A file is empty only between two system calls, where there are no hard links. */
+const EMPTY_MS = 60_000;
 
 /** In process no node is asked: nothing outlives the process, so no journal is kept. */
 function isKeptFor({ connection }: VaultHost): boolean {
@@ -323,6 +325,15 @@ export class Journal {
 
   async #load(file: string): Promise<JournalFile | undefined> {
     if (!this.isKept) {
+      return undefined;
+    }
+    const found = await stat(path.join(this.projectRoot, file)).catch(
+      () => undefined,
+    );
+    // A process that was killed before it wrote anything has sent nothing. One that runs
+    // may be about to write.
+    if (found?.size === 0 && Date.now() - found.mtimeMs > EMPTY_MS) {
+      await this.#remove(file);
       return undefined;
     }
     const invalid = (problem: string, cause?: unknown): VaultError =>

@@ -1,5 +1,5 @@
 import fs, { existsSync } from "node:fs";
-import { mkdir, readFile, readdir, writeFile } from "node:fs/promises";
+import { mkdir, readFile, readdir, utimes, writeFile } from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 import path from "node:path";
 import { mock } from "node:test";
@@ -363,12 +363,29 @@ describe("the file of a journal", () => {
     const called = { ...unsignedSettlement, to: GUARD, data: `${data}${more}` };
     return { ...content, guard: GUARD, transactions: [called] };
   };
+  for (const [age, isOld] of [
+    [61, true],
+    [0, false],
+  ] as const) {
+    it(`that is empty for ${age} s ${isOld ? "shows that nothing was sent" : "may be written now, and is kept"}`, async () => {
+      await keeper.writeJournal("");
+      const then = Date.now() / 1_000 - age;
+      await utimes(keeper.journalFile(), then, then);
+      if (isOld) {
+        expect(await keeper.settle()).to.include({ status: "settled" });
+      } else {
+        const settling = keeper.settle();
+        await expectVaultError(settling, "VAULT_INVALID_JOURNAL");
+        expect(await readFile(keeper.journalFile(), "utf8")).to.equal("");
+      }
+    });
+  }
+
   const NOT_ITS_OWN = "a transaction in it is not of its settlement";
 
   const invalid: ReadonlyArray<
     readonly [title: string, change: (unsent: Content) => unknown, says: string]
   > = [
-    ["it is empty", () => "", "not JSON"],
     ["it is cut", (unsent) => JSON.stringify(unsent).slice(0, 300), "not JSON"],
     ["it is of a later version", changedBy({ version: 2 }), "version"],
     ["it lacks a part", changedBy({ round: undefined }), "round"],
