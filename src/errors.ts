@@ -38,10 +38,6 @@ const others = {
       text: "{where}: {problem}.",
       fix: "{remedy}",
     },
-    VAULT_UNKNOWN_INSTANCE: {
-      text: "Network {network} has no instance {instance}.",
-      fix: "Use an instance of networks.{network}.vault.instances ({known}), or another network.",
-    },
     VAULT_CONFIG_VARIABLE: {
       text: "{where} could not be resolved: {problem}",
       fix: "Set the configuration variable in the environment of this process or in a keystore, or correct its value. A scheduler such as cron has an environment of its own.",

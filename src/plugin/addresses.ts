@@ -8,7 +8,7 @@ import { z } from "zod";
 import { firstOf } from "../client/addresses.js";
 import type { AddressResolver, LocatedAddress } from "../client/addresses.js";
 import { describeInput, parseAddress } from "../client/inputs.js";
-import { vaultError } from "../errors.js";
+import { invalidArgument, vaultError } from "../errors.js";
 import {
   PROJECT_FOLDER,
   listProjectFiles,
@@ -92,7 +92,7 @@ export async function resolveAddress(
   return { address, source };
 }
 
-/** @throws VaultError VAULT_UNKNOWN_INSTANCE */
+/** @throws VaultError VAULT_INVALID_ARGUMENT if the network has no instance of that name */
 export function settingsOf(
   networkName: string,
   { vault }: NetworkConfig,
@@ -104,11 +104,12 @@ export function settingsOf(
   const names = Object.keys(vault.instances);
   const settings = vault.instances[instance];
   if (settings === undefined || !names.includes(instance)) {
-    throw vaultError("VAULT_UNKNOWN_INSTANCE", {
-      network: networkName,
-      instance: describeInput(instance),
-      known: names.length === 0 ? "none" : names.join(", "),
-    });
+    const known = names.length === 0 ? "none" : names.join(", ");
+    throw invalidArgument(
+      "instance",
+      `network ${networkName} has no instance ${describeInput(instance)}`,
+      `Use an instance of networks.${networkName}.vault.instances (${known}), or another network.`,
+    );
   }
   return settings;
 }

@@ -123,7 +123,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
    * Returns the vault of another instance, from `networks.<name>.vault.instances`.
    * It inherits the addresses that it omits, and has its own mocks.
    *
-   * @throws VaultError VAULT_UNKNOWN_INSTANCE
+   * @throws VaultError VAULT_INVALID_ARGUMENT
    *
    * @example
    * ```ts

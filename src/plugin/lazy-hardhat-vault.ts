@@ -1,7 +1,8 @@
 import { inspect } from "node:util";
 
+import { AsyncMutex } from "@nomicfoundation/hardhat-utils/synchronization";
 import type { HardhatRuntimeEnvironmentHooks } from "hardhat/types/hooks";
-import type { NetworkConnection, NetworkManager } from "hardhat/types/network";
+import type { NetworkConnection } from "hardhat/types/network";
 
 import { withCallerStack } from "../caller-stack.js";
 import type { ContractAddresses } from "../client/addresses.js";
@@ -57,7 +58,13 @@ export interface LazyHardhatVault extends Pick<
 export default async (): Promise<Partial<HardhatRuntimeEnvironmentHooks>> =>
   await Promise.resolve({
     created: async (_context, hre) => {
-      const getOrCreate = oneAtATime(hre.network);
+      // Hardhat makes a network manager for each of several simultaneous first calls, and each
+      // manager opens a chain of its own.
+      const mutex = new AsyncMutex();
+      const getOrCreate: GetOrCreate = async (name) =>
+        await mutex.exclusiveRun(
+          async () => await hre.network.getOrCreate(name),
+        );
       hre.vault = lazyVault(
         getOrCreate,
         async () => (await getOrCreate()).vault,
@@ -66,19 +73,6 @@ export default async (): Promise<Partial<HardhatRuntimeEnvironmentHooks>> =>
   });
 
 type GetOrCreate = (networkName?: string) => Promise<NetworkConnection>;
-
-/**
- * Serialises the calls: Hardhat makes a network manager for each of several
- * simultaneous first calls, and each manager opens a chain of its own.
- */
-function oneAtATime(network: NetworkManager): GetOrCreate {
-  let last: Promise<unknown> = Promise.resolve();
-  return async (networkName) => {
-    const next = last.then(async () => await network.getOrCreate(networkName));
-    last = next.catch(() => undefined);
-    return await next;
-  };
-}
 
 function lazyVault(
   getOrCreate: GetOrCreate,

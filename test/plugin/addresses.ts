@@ -120,14 +120,16 @@ describe("addresses of a vault", () => {
   });
 
   for (const name of ["Daily", "constructor"]) {
-    it(`instance("${name}") throws VAULT_UNKNOWN_INSTANCE with the names that there are`, async () => {
+    it(`instance("${name}") throws VAULT_INVALID_ARGUMENT with the names that there are`, async () => {
       const { details } = await expectVaultError(
         () => named.instance(name),
-        "VAULT_UNKNOWN_INSTANCE",
+        "VAULT_INVALID_ARGUMENT",
       );
-      expect(details).to.deep.include({
-        ...{ network: "named", instance: `"${name}"`, known: "daily, none" },
+      expect(details).to.include({
+        where: "instance",
+        problem: `network named has no instance "${name}"`,
       });
+      expect(details["remedy"]).to.include("(daily, none)");
     });
   }
 

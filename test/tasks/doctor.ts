@@ -105,7 +105,7 @@ describe("the exit code of vault doctor", () => {
 
   itFails(
     tasks,
-    "doctor --instance daily --network closed | VAULT_UNKNOWN_INSTANCE | daily",
+    "doctor --instance daily --network closed | VAULT_INVALID_ARGUMENT | daily",
   );
 
   it("a vault and a factory that do not belong together: doctor fails and names both, status says no and why, and metrics have the code", async () => {

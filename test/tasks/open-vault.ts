@@ -240,8 +240,8 @@ describe("the addresses that tasks use", () => {
     settle --yes --network bare | VAULT_CONTRACT_NOT_CONFIGURED | networks.bare.vault.contracts.vault
     request queryVolume --network bare | VAULT_CONTRACT_NOT_CONFIGURED | set networks.bare.vault.contracts.vault
     volume --network local | VAULT_CONTRACT_NOT_CONFIGURED | local is in this process
-    doctor --instance usdt | VAULT_UNKNOWN_INSTANCE | (usdc, dai, nowhere)
-    status --instance '' | VAULT_UNKNOWN_INSTANCE | no instance
+    doctor --instance usdt | VAULT_INVALID_ARGUMENT | (usdc, dai, nowhere)
+    status --instance '' | VAULT_INVALID_ARGUMENT | no instance
     volume --at vault=${NOBODY} | VAULT_NO_CODE | (address from --at)
     volume --instance nowhere | VAULT_NO_CODE | nowhere.contracts
     mock fail queryVolume closed --instance nowhere | VAULT_NOT_A_MOCK | ${SECOND}
