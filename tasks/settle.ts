@@ -316,9 +316,15 @@ export async function deploy(
       if (yes) {
         return;
       }
-      const { from: account, chainId, maxCost } = deployment;
-      const question = `Deploy to ${network} (chain ${chainId}) with ${account} a guard through which ${describeSettler(deployment.settler)} may settle, for at most ${formatNative(maxCost)} native currency?`;
-      const answer = await confirmation(ask, question);
+      const values = labelledValues([
+        ["Network", `${network} (chain ${deployment.chainId})`],
+        ["Settler", describeSettler(deployment.settler)],
+        ["Account", deployment.from],
+        ["Cost", `at most ${formatNative(deployment.maxCost)} native currency`],
+      ]);
+      await say(err, title("About to deploy a guard"), values);
+      await err.write("\n");
+      const answer = await confirmation(ask, "Deploy this guard now?");
       if (answer !== true) {
         throw answer;
       }

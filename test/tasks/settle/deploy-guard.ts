@@ -16,6 +16,7 @@ import { startRpcServer } from "../../helpers/rpc-server.js";
 import { parseDocument, runTyped } from "../../helpers/run-vault-task.js";
 import { KeptOutput, linesOf } from "../../helpers/screens.js";
 import { handlerOf } from "../../helpers/scripted-node.js";
+import { squeezed } from "../../helpers/use-tasks.js";
 import { devKey } from "../../helpers/world.js";
 
 const KEY = devKey(0);
@@ -108,19 +109,20 @@ describe("vault deploy-guard", () => {
         ? linesOf((await work).screen)
         : [(await expectVaultError(work, "VAULT_NOT_CONFIRMED")).code];
       const found = await settlerAt(guardAddressOf(settler));
-      return { found, asked, lines };
+      return { found, asked, lines, shown: squeezed(err.text) };
     };
 
-    it("deploy-guard asks, and sends nothing after a no", async () => {
-      const { found, asked } = await answering(addressAt(4), false);
+    it("deploy-guard shows network, settler, account and highest cost, asks, and sends nothing after a no", async () => {
+      const { found, asked, shown } = await answering(addressAt(4), false);
       expect(found).to.equal(undefined);
-      expect(asked).to.have.lengthOf(1);
-      expect(asked.join("")).to.match(
-        new RegExp(
-          `^Deploy to live \\(chain 31337\\) with ${ACCOUNT} a guard through which only ${addressAt(4)} may settle, for at most 0\\.\\d+ native currency\\?$`,
-          "u",
-        ),
-      );
+      expect(asked).to.deep.equal(["Deploy this guard now?"]);
+      expect(shown.split("\n").slice(0, 4)).to.deep.equal([
+        "About to deploy a guard",
+        "Network · live (chain 31337)",
+        `Settler · only ${addressAt(4)}`,
+        `Account · ${ACCOUNT}`,
+      ]);
+      expect(shown).to.match(/^Cost · at most 0\.\d+ native currency$/mu);
     });
 
     it("deploy-guard shows that anyone may settle, and what that means", async () => {
