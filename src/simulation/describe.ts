@@ -11,9 +11,14 @@ import { TRANSACTION_GAS_CAP } from "../rpc/blocks.js";
 import { decodeRevertReason, invalidOpcode } from "../rpc/revert-reason.js";
 import { NATIVE, gainOf } from "./tokens.js";
 import { isOutOfGas } from "./types.js";
-import type { Attempt, FailedCall, Run, Simulation } from "./types.js";
+import type {
+  Attempt,
+  ChainState,
+  FailedCall,
+  Run,
+  Simulation,
+} from "./types.js";
 import { accountIn, changesBetween, roundOf } from "./watch-list.js";
-import type { ChainState } from "./watch-list.js";
 
 /** The code that an EIP-7702 authorization gives to an account with a key. */
 const DELEGATION_SIZE = 23n;
@@ -27,11 +32,11 @@ export async function describe(
   vault: VaultHost,
   attempt: Attempt,
   run: Run,
-  [before, after]: readonly [ChainState, ChainState],
   kept: readonly Address[],
 ): Promise<Simulation> {
   const { guard, from } = attempt.route;
-  const { engine, failed, gasUsed, gasPrice, block, transfers } = run;
+  const { engine, before, after, failed, gasUsed, gasPrice } = run;
+  const { block, transfers } = run;
   const by = { engine, guard: guard?.address ?? null };
   // The round before is read with the settlement in one request, so a settled round is
   // noticed only after it.
@@ -63,8 +68,9 @@ export async function describe(
   // The first is the sender's native currency.
   const balances = before.balances.map(({ amount, ...one }, index) => ({
     ...one,
-    before: amount,
-    after: after.balances[index]?.amount ?? 0n,
+    before: amount ?? 0n,
+    after:
+      (after.balances[index]?.amount ?? 0n) - (index === 0 ? run.surplus : 0n),
   }));
   const { codeSize } = accountIn(before, from);
   // Then another account sends the transaction, and pays for the gas.

@@ -27,7 +27,7 @@ import type { CallRequest } from "../rpc/chain.js";
 import { classify } from "../rpc/errors.js";
 import { FORK_REQUESTS, Memo } from "./memo.js";
 import type { WarmPlan } from "./memo.js";
-import type { Watched } from "./types.js";
+import type { WatchList } from "./types.js";
 import { makeWatchList } from "./watch-list.js";
 
 /** Connection to an in-process fork. */
@@ -99,13 +99,14 @@ export async function fork(
     const { networkName: network } = vault;
     const sender = checksumAddress(from);
     const contracts = await vault.locateAll();
-    const watched = makeWatchList({ network, contracts, sender });
+    const accounts = [sender, ...contracts.map(({ address }) => address)];
+    const watched = makeWatchList({ network, contracts, accounts });
     const isVault = contracts.some(({ role }) => role === "vault");
     const route = isVault
       ? await findRoute(vault, sender, block.number)
       : undefined;
-    const { calls, accounts } = planFor(vault, watched, route);
-    return { calls: [...calls, ...named], accounts };
+    const standard = planFor(vault, watched, route);
+    return { ...standard, calls: [...standard.calls, ...named] };
   };
   const settings = { vault: { ...own, instances } };
   return await openFork(vault, { block, hardfork, plan, settings });
@@ -141,7 +142,7 @@ const ARB_SYS = "0x0000000000000000000000000000000000000064";
 /** Plans for what is watched, and for a settlement. */
 export function planFor(
   vault: VaultHost,
-  { accounts, reads }: Watched,
+  { accounts, reads }: WatchList,
   route: SettlementRoute | undefined,
 ): WarmPlan {
   const { from } = vault.readContext({});

@@ -33,20 +33,15 @@ import { forkedBlockOptions, readForkedBlock } from "./fork.js";
 import { contractsNaming } from "./tokens.js";
 import type {
   Attempt,
+  ChainState,
   ChosenBlock,
   Engine,
   Run,
   Simulation,
   SimulationEngine,
-  State,
-  Watched,
+  WatchList,
 } from "./types.js";
-import {
-  accountIn,
-  balanceCall,
-  balanceIn,
-  makeWatchList,
-} from "./watch-list.js";
+import { accountIn, makeWatchList } from "./watch-list.js";
 import type { LocatedRole } from "../client/addresses.js";
 
 /** Round's `end`, duration from the chain's clock (`+1h`), ISO date, or Unix seconds. */
@@ -101,7 +96,7 @@ export interface SimulationRequest {
   readonly price: GasPrice;
   readonly contracts: readonly LocatedRole[];
   readonly orderIDs?: readonly bigint[];
-  readonly tokens?: readonly string[] | undefined;
+  readonly tokens?: readonly Address[] | undefined;
   readonly gas?: bigint | undefined;
   readonly engine?: HttpEngine | undefined;
   readonly hardfork?: string | undefined;
@@ -142,7 +137,7 @@ function parseRequest(
   }
   const gas =
     options.gas === undefined ? undefined : parseUint(options.gas, "gas");
-  const tokens = [...new Set(namedTokens(vault, options.tokens))];
+  const tokens = namedTokens(vault, options.tokens);
   return { orderIDs, tokens, hardfork, engine, gas };
 }
 
@@ -238,14 +233,7 @@ export async function simulate(
 ): Promise<Simulated> {
   const { networkName: network, connection } = vault;
   const { base } = next;
-  const {
-    route,
-    price,
-    contracts,
-    orderIDs = [],
-    tokens = [],
-    hardfork,
-  } = request;
+  const { route, price, contracts, orderIDs, tokens, hardfork } = request;
   const sender = checksumAddress(route.from);
   const { gas: configured } = connection.networkConfig;
   const gas = request.gas ?? (configured === "auto" ? undefined : configured);
@@ -260,14 +248,13 @@ export async function simulate(
   const watched = makeWatchList({
     network,
     contracts,
-    sender,
+    accounts: [sender, ...contracts.map(({ address }) => address)],
     orderIDs,
-    tokens: new Set([...tokens, ...(route.guard?.tokens ?? [])]),
+    tokens: [...new Set(tokens)],
   });
   const engines = enginesFor(vault, request);
   const run = await runFirst(vault, engines, attempt, watched);
-  const before = watched.decode(run.before);
-  const after = watched.decode(run.after, run.lent - run.feePaid);
+  const { before } = run;
   const target = contracts.find(({ role }) => role === "vault");
   assertInvariant(target !== undefined, "a settlement without a vault");
   if (accountIn(before, target.address).codeSize === 0n) {
@@ -275,10 +262,10 @@ export async function simulate(
     // address without code succeeds, and would pass for a settlement.
     throw noCode("vault", target, network, base.number);
   }
+  requireTokens(network, before);
   const kept = await findKept(vault, attempt, run);
-  const states = [before, after] as const;
   return {
-    simulation: await describe(vault, attempt, run, states, kept),
+    simulation: await describe(vault, attempt, run, kept),
     chainId: before.block.chainId,
     base,
     sender,
@@ -287,6 +274,18 @@ export async function simulate(
     gasNeeded: run.gasNeeded,
     kept,
   };
+}
+
+/** @throws VaultError VAULT_INVALID_ARGUMENT for an address that is no token */
+function requireTokens(network: string, { balances }: ChainState): void {
+  const wrong = balances.find(({ amount }) => amount === undefined);
+  if (wrong !== undefined) {
+    throw invalidArgument(
+      `The token ${wrong.token} on network ${network}`,
+      "it does not return a balance as ERC-20 tokens do",
+      "Check the address.",
+    );
+  }
 }
 
 const runners: Readonly<Record<SimulationEngine, Engine>> = {
@@ -314,7 +313,7 @@ async function runFirst(
   vault: VaultHost,
   engines: readonly SimulationEngine[],
   attempt: Attempt,
-  watched: Watched,
+  watched: WatchList,
 ): Promise<Run> {
   const problems: string[] = [];
   for (const engine of engines) {
@@ -350,22 +349,27 @@ async function findKept(
   if (suspects.length === 0) {
     return [];
   }
+  const watched = makeWatchList({
+    network: vault.networkName,
+    contracts: [],
+    accounts: [from, guard.address],
+    tokens: suspects,
+  });
   // A node may refuse the second simulation, or a suspect take all gas that the node gives:
   // then a fork reads, whatever the options name. It gives enough.
   const engines =
     engine === "simulateV1" ? [engine, "fork" as const] : [engine];
-  const second = await runFirst(vault, engines, attempt, {
-    accounts: [from],
-    reads: suspects.map((token) => balanceCall(token, guard.address)),
-  }).catch(
+  const second = await runFirst(vault, engines, attempt, watched).catch(
     fallbackTo(undefined, ({ code }) => code === "VAULT_ENGINE_UNAVAILABLE"),
   );
   if (second === undefined || second.failed !== undefined) {
     // Nobody can tell: what an event names may stay.
     return suspects;
   }
-  const balances = ({ answers }: State): readonly bigint[] =>
-    answers.map((answer) => balanceIn(answer) ?? 0n);
-  const [held, left] = [balances(second.before), balances(second.after)];
-  return suspects.filter((_, at) => (left[at] ?? 0n) > (held[at] ?? 0n));
+  const { before, after } = second;
+  const held = ({ balances }: ChainState, of: Address): bigint =>
+    balances.find(
+      ({ account, token }) => account === guard.address && token === of,
+    )?.amount ?? 0n;
+  return suspects.filter((token) => held(after, token) > held(before, token));
 }

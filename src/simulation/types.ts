@@ -110,27 +110,43 @@ export interface Attempt {
 }
 
 /** What an engine reads before the settlement and after it. */
-export interface Watched {
+export interface WatchList {
   /** The sender comes first. */
   readonly accounts: readonly Address[];
   readonly reads: readonly ReadCall[];
+  /**
+   * A reading that fails is an error in its place.
+   *
+   * @param answers In the order of the reads.
+   */
+  readonly decode: (
+    facts: LensFacts,
+    answers: readonly CallResult[],
+  ) => ChainState;
 }
 
-/** What an engine has read: the accounts, and the answers to the reads in their order. */
-export interface State {
-  readonly facts: LensFacts;
-  readonly answers: readonly CallResult[];
+/** Values or failed readings by name. Example: `pools.public`, `orders.7`. */
+export type Readings = ReadonlyMap<string, unknown>;
+
+/** What an engine has read, decoded. */
+export interface ChainState extends LensFacts {
+  readonly readings: Readings;
+  /** Of each account that of native currency, then those of tokens. */
+  readonly balances: ReadonlyArray<{
+    readonly account: Address;
+    readonly token: Address | "native";
+    /** Undefined if the contract returns no balance. */
+    readonly amount: bigint | undefined;
+  }>;
 }
 
 /** A settlement executed by an engine. */
 export interface Run {
   readonly engine: SimulationEngine;
-  readonly before: State;
-  readonly after: State;
-  /** Wei that the sender was given between them. */
-  readonly lent: bigint;
-  /** Wei that the sender has paid for gas between them. */
-  readonly feePaid: bigint;
+  readonly before: ChainState;
+  readonly after: ChainState;
+  /** Wei lent to the sender between them, less what it has paid for gas. */
+  readonly surplus: bigint;
   /** Wei for a unit of gas, as contracts saw it: the attempt's, or the least of the engine. */
   readonly gasPrice: bigint;
   readonly block: BlockInfo;
@@ -161,7 +177,7 @@ export interface FailedCall {
 export type Engine = (
   vault: VaultHost,
   attempt: Attempt,
-  watched: Watched,
+  watched: WatchList,
 ) => Promise<Run | { readonly unavailable: string }>;
 
 /**

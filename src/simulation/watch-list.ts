@@ -8,42 +8,22 @@ import {
   readWord,
 } from "../client/codec.js";
 import type { LocatedRole } from "../client/addresses.js";
-import { checksumAddress } from "../client/inputs.js";
 import type { LensFacts, ReadCall } from "../client/lens/lens.js";
 import { failedReading, isFailedReading } from "../client/read-at-block.js";
 import type { VaultSnapshot } from "../client/read-at-block.js";
-import { assertInvariant, invalidArgument } from "../errors.js";
+import { assertInvariant } from "../errors.js";
 import { asRecord } from "../json.js";
 import { get, operationEntry, standaloneQueries } from "../protocol/index.js";
 import type { Address, Field, VaultRound } from "../protocol/index.js";
 import type { CallResult } from "../rpc/revert-reason.js";
 import { NATIVE } from "./tokens.js";
-import type { ReadingChange, ReadingValue, State, Watched } from "./types.js";
-
-/** Values or failed readings by name. Example: `pools.public`, `orders.7`. */
-export type Readings = ReadonlyMap<string, unknown>;
-
-/** What was read, decoded. */
-export interface ChainState extends LensFacts {
-  readonly readings: Readings;
-  /** Of each account that of native currency, then those of tokens. */
-  readonly balances: ReadonlyArray<{
-    readonly account: Address;
-    readonly token: Address | typeof NATIVE;
-    readonly amount: bigint;
-  }>;
-}
-
-/** Reads before and after a settlement. */
-export interface WatchList extends Watched {
-  /**
-   * A reading that fails is an error in its place.
-   *
-   * @param surplus Wei that the sender has too much, because of the fee.
-   * @throws VaultError VAULT_INVALID_ARGUMENT for an address that is no token
-   */
-  readonly decode: (state: State, surplus?: bigint) => ChainState;
-}
+import type {
+  ChainState,
+  ReadingChange,
+  ReadingValue,
+  Readings,
+  WatchList,
+} from "./types.js";
 
 const readings = standaloneQueries.map(({ operation, args, path }) => ({
   name: path.join("."),
@@ -51,20 +31,19 @@ const readings = standaloneQueries.map(({ operation, args, path }) => ({
   fields: operationEntry(operation).outputs,
 }));
 
-/** Omits the readings of contracts that are not in `contracts`. */
-export function makeWatchList({
-  network,
-  contracts,
-  sender,
-  orderIDs = [],
-  tokens: given = [],
-}: {
+/**
+ * @param watched Readings of contracts that are not in `contracts` are left out. Each of the
+ * accounts, of which the sender comes first, has its balances.
+ */
+export function makeWatchList(watched: {
   readonly network: string;
   readonly contracts: readonly LocatedRole[];
-  readonly sender: Address;
-  readonly orderIDs?: readonly bigint[];
-  readonly tokens?: Iterable<string>;
+  readonly accounts: readonly Address[];
+  readonly orderIDs?: readonly bigint[] | undefined;
+  readonly tokens?: readonly Address[];
 }): WatchList {
+  const { network, contracts, orderIDs = [], tokens = [] } = watched;
+  const accounts = [...new Set(watched.accounts)];
   const orders = orderIDs.map((id) => ({
     name: `orders.${id}`,
     call: encodeCall("getOrderInfo", [id]),
@@ -75,16 +54,13 @@ export function makeWatchList({
       ? []
       : [{ name, call: { ...call, ...contract } }];
   });
-  const addresses = contracts.map(({ address }) => address);
-  const accounts = [...new Set([sender, ...addresses])];
-  const tokens = [...given].map(checksumAddress);
   const reads = [
     ...named.map(({ call }) => call),
     ...accounts.flatMap((account) =>
       tokens.map((token) => balanceCall(token, account)),
     ),
   ];
-  const decode: WatchList["decode"] = ({ facts, answers }, surplus = 0n) => {
+  const decode: WatchList["decode"] = (facts, answers) => {
     const found = new Map<string, unknown>();
     for (const [index, { name, call }] of named.entries()) {
       const answer = answers[index];
@@ -98,19 +74,11 @@ export function makeWatchList({
     }
     const balances: Array<ChainState["balances"][number]> = [];
     let place = named.length;
-    for (const [index, account] of accounts.entries()) {
-      const { balance } = accountIn(facts, account);
-      const amount = index === 0 ? balance - surplus : balance;
+    for (const account of accounts) {
+      const { balance: amount } = accountIn(facts, account);
       balances.push({ account, token: NATIVE, amount });
       for (const token of tokens) {
         const held = balanceIn(answers[place++]);
-        if (held === undefined) {
-          throw invalidArgument(
-            `The token ${token} on network ${network}`,
-            "it does not return a balance as ERC-20 tokens do",
-            "Check the address.",
-          );
-        }
         balances.push({ account, token, amount: held });
       }
     }

@@ -335,9 +335,9 @@ describe("a simulation through a guard", () => {
       changeCalls(node, (place, _call, calls) =>
         place === 0
           ? { status: "0x1", error: undefined, logs: [log] }
-          : calls.length === 6 && place === 2
+          : calls.length === 8 && place === 3
             ? { returnData: `0x${word(3n)}` }
-            : calls.length === 6 && place === -2
+            : calls.length === 8 && place === -2
               ? { returnData: `0x${word(0n)}` }
               : {},
       );

@@ -39,7 +39,7 @@ import { FORK_REQUESTS } from "../memo.js";
 import { nativeTransfersOf, transfersIn } from "../tokens.js";
 import { accountIn } from "../watch-list.js";
 import { beforeRefunds, loanFor } from "../types.js";
-import type { Attempt, Engine, Run, State, Watched } from "../types.js";
+import type { Attempt, ChainState, Engine, Run, WatchList } from "../types.js";
 
 /** Simulates in process on a fork, which fetches state from the node on demand. */
 export const simulateOnFork: Engine = async (vault, attempt, watched) => {
@@ -139,7 +139,7 @@ async function verdictOf(
 export async function simulateInProcess(
   vault: VaultHost,
   attempt: Attempt,
-  watched: Watched,
+  watched: WatchList,
 ): Promise<Run> {
   const { connection, rpc } = vault;
   // Nothing that is sent to Hardhat's simulator reaches a live chain.
@@ -212,7 +212,7 @@ async function undone<Result>(
 async function mine(
   vault: VaultHost,
   { route, gas, isGasGiven, gasPrice, next }: Attempt,
-  watched: Watched,
+  watched: WatchList,
 ): Promise<Run> {
   const { rpc } = vault;
   const { from: sender } = route;
@@ -221,7 +221,7 @@ async function mine(
   const time = next.isTimed === true ? next.timestamp : timestamp;
   await rpc.request("evm_setNextBlockTimestamp", [toQuantity(time)]);
   const before = await readAll(vault, watched, "pending");
-  const account = accountIn(before.facts, sender);
+  const account = accountIn(before, sender);
   // The simulator takes no less.
   const price = max(gasPrice, baseFeePerGas);
   const send = async (limit: bigint) => {
@@ -278,8 +278,7 @@ async function mine(
     engine: "in-process",
     before,
     after: await readAll(vault, watched, block.number),
-    lent,
-    feePaid: gasUsed * price,
+    surplus: lent - gasUsed * price,
     gasPrice: price,
     block: { number: block.number, timestamp: time },
     failed: (receipt.succeeded ?? error === undefined) ? undefined : failed,
@@ -296,9 +295,9 @@ const executionFailure =
 
 async function readAll(
   vault: VaultHost,
-  { accounts, reads }: Watched,
+  { accounts, reads, decode }: WatchList,
   block: BlockId,
-): Promise<State> {
+): Promise<ChainState> {
   const { from } = vault.readContext({});
   const call = async (
     { address: to, data }: ReadCall,
@@ -324,5 +323,5 @@ async function readAll(
   ]);
   const facts = parseFacts(answer, accounts);
   assertInvariant(facts !== undefined, "the simulator ran no lens");
-  return { facts, answers };
+  return decode(facts, answers);
 }

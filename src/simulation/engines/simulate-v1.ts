@@ -15,17 +15,17 @@ import { fallbackTo } from "../../errors.js";
 import { INTRINSIC_GAS, settlementCall } from "../../guard/call.js";
 import { usesAllGas } from "../../guard/refusal.js";
 import { asRecord } from "../../json.js";
-import { requireSameBranch, toBlockId } from "../../rpc/blocks.js";
+import { readOnBranch, requestAt } from "../../rpc/blocks.js";
 import type { Header, BlockInfo } from "../../rpc/blocks.js";
 import type { CallResult } from "../../rpc/revert-reason.js";
 import { isRefusal } from "../../rpc/errors.js";
 import { ResponseParser } from "../../rpc/response-parser.js";
 import { fewRetries } from "../../rpc/rpc-client.js";
-import type { RpcClient } from "../../rpc/rpc-client.js";
+import type { Answered, RpcClient } from "../../rpc/rpc-client.js";
 import { decodeRevertReason, invalidOpcode } from "../../rpc/revert-reason.js";
 import { gainOf, transfersIn } from "../tokens.js";
 import { beforeRefunds, isOutOfGas, loanFor } from "../types.js";
-import type { Attempt, Engine, State, Watched } from "../types.js";
+import type { Attempt, ChainState, Engine, WatchList } from "../types.js";
 import { accountIn } from "../watch-list.js";
 
 const METHOD = "eth_simulateV1";
@@ -42,7 +42,6 @@ const READ_GAS_HEX = numberToHexString(READ_GAS);
 export const simulateOnNode: Engine = async (vault, attempt, watched) => {
   const { rpc, networkName } = vault;
   const { route, gas, gasPrice, next } = attempt;
-  const { accounts, reads } = watched;
   const { number, timestamp } = next;
   const payload = blockOf(attempt, watched, vault.readContext({}).from);
   const answer = await request(rpc, next.base, payload);
@@ -51,7 +50,7 @@ export const simulateOnNode: Engine = async (vault, attempt, watched) => {
   }
   const [block, ...more] = parseSimulated(answer.result, networkName);
   /** The accounts are read before the other reads. */
-  const readings = reads.length + 1;
+  const readings = watched.reads.length + 1;
   const { calls = [] } = block ?? {};
   const [lend, settle] = calls.slice(readings);
   const transfers = transfersIn(settle?.logs);
@@ -79,13 +78,13 @@ export const simulateOnNode: Engine = async (vault, attempt, watched) => {
       unavailable: `the node gives ${METHOD} ${starved.gasUsed} gas for ${what}, which uses it up`,
     };
   }
-  const before = stateIn(calls.slice(0, readings), accounts);
-  const after = stateIn(calls.slice(readings + 2), accounts);
+  const before = stateIn(calls.slice(0, readings), watched);
+  const after = stateIn(calls.slice(readings + 2), watched);
   if (before === undefined || after === undefined) {
     return { unavailable: `${METHOD} does not apply state overrides` };
   }
   // The contracts may see another block than the answer states.
-  const other = [block, before.facts.block].find(
+  const other = [block, before.block].find(
     (one) => one.number !== number || one.timestamp !== timestamp,
   );
   if (other !== undefined) {
@@ -94,18 +93,17 @@ export const simulateOnNode: Engine = async (vault, attempt, watched) => {
     };
   }
   const { succeeded, gasUsed, logs } = settle;
-  const sender = accountIn(before.facts, route.from);
+  const sender = accountIn(before, route.from);
   const lent = lend.succeeded ? loanFor(sender, gas * gasPrice) : 0n;
-  // Some nodes charge nothing in a simulation.
   const gain = succeeded ? gainOf(route.from, transfers) : 0n;
-  const left = accountIn(after.facts, route.from).balance;
+  const left = accountIn(after, route.from).balance;
+  // Some nodes charge nothing in a simulation.
   const isFree = left === sender.balance + lent + gain;
   return {
     engine: "simulateV1",
     before,
     after,
-    lent,
-    feePaid: isFree ? 0n : gasUsed * gasPrice,
+    surplus: lent - (isFree ? 0n : gasUsed * gasPrice),
     gasPrice,
     block: { number, timestamp },
     failed: succeeded ? undefined : { ...settle, gasGiven: gas },
@@ -119,7 +117,7 @@ export const simulateOnNode: Engine = async (vault, attempt, watched) => {
 /** The block to simulate. */
 function blockOf(
   { route, gas, gasPrice, next }: Attempt,
-  { accounts, reads }: Watched,
+  { accounts, reads }: WatchList,
   reader: string,
 ): object {
   const { number, timestamp, baseFeePerGas } = next;
@@ -161,11 +159,8 @@ function blockOf(
   };
 }
 
-type Answer = { readonly result: unknown } | { readonly unavailable: string };
-
 /**
- * Makes the request on the branch of a block: by its hash, or by its number, and compares
- * the hash afterwards.
+ * Makes the request on the branch of a block.
  *
  * @throws VaultError VAULT_REORGED
  */
@@ -173,39 +168,28 @@ async function request(
   rpc: RpcClient,
   base: Header,
   block: object,
-): Promise<Answer> {
+): Promise<Answered | { readonly unavailable: string }> {
   const payload = { blockStateCalls: [block], traceTransfers: true };
-  const send = async (at: unknown): Promise<Answer> => {
-    try {
-      const answer = await rpc
-        .withRetries(fewRetries)
-        .requestOrRevert(METHOD, [payload, at]);
-      // The method never reverts: some nodes report "out of gas" this way.
-      return "reverted" in answer
-        ? {
-            unavailable: `${METHOD} as a whole reverts: ${answer.reverted.text}`,
-          }
-        : answer;
-    } catch (error) {
-      if (!isRefusal(error)) {
-        throw error;
-      }
-      const problem = String(error.details["problem"]);
-      return { unavailable: `the node refuses ${METHOD}: ${problem}` };
+  const patient = rpc.withRetries(fewRetries);
+  const send = async (at: unknown) =>
+    await patient.requestOrRevert(METHOD, [payload, at]);
+  try {
+    const answer = await readOnBranch(
+      rpc,
+      base,
+      async () => await requestAt(rpc, base, send),
+    );
+    // The method never reverts: some nodes report "out of gas" this way.
+    return "reverted" in answer
+      ? { unavailable: `${METHOD} as a whole reverts: ${answer.reverted.text}` }
+      : answer;
+  } catch (error) {
+    if (!isRefusal(error)) {
+      throw error;
     }
-  };
-  const { hash: blockHash } = base;
-  const byHash =
-    blockHash !== undefined &&
-    (await send({ blockHash, requireCanonical: true }));
-  if (byHash !== false && "result" in byHash) {
-    return byHash;
+    const problem = String(error.details["problem"]);
+    return { unavailable: `the node refuses ${METHOD}: ${problem}` };
   }
-  const answer = await send(toBlockId(base));
-  if ("result" in answer) {
-    await requireSameBranch(rpc, base);
-  }
-  return answer;
 }
 
 interface SimulatedCall {
@@ -224,8 +208,8 @@ interface SimulatedCall {
 /** @returns Undefined if the first call is not answered by the lens. */
 function stateIn(
   calls: readonly SimulatedCall[],
-  accounts: readonly string[],
-): State | undefined {
+  { accounts, decode }: WatchList,
+): ChainState | undefined {
   const [first, ...answers] = calls.map(
     ({ succeeded, returned, data, message }): CallResult =>
       succeeded
@@ -235,7 +219,7 @@ function stateIn(
           },
   );
   const facts = parseFacts(first, accounts);
-  return facts === undefined ? undefined : { facts, answers };
+  return facts === undefined ? undefined : decode(facts, answers);
 }
 
 /** @returns An empty list if the answer has another form. */
