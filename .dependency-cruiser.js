@@ -28,6 +28,7 @@ const layers = [
     name: "protocol, errors and generated code",
     paths: [
       "src/protocol/",
+      "src/error-table\\.ts",
       "src/errors\\.ts",
       "src/foreign-text\\.ts",
       "src/json\\.ts",

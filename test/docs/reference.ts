@@ -1,7 +1,7 @@
 import { expect } from "chai";
 
 import { operations } from "../../src/client/index.js";
-import { errorsByKind } from "../../src/errors.js";
+import { errorsByKind } from "../../src/error-table.js";
 import {
   displayDecimalsKeys,
   readOperationNames,
