@@ -78,7 +78,7 @@ export async function* readOrders(
     const context = await vault.openContext(options);
     // Ends requests under way when the reader leaves.
     const rpc = context.rpc.withOptions({ signal: stop.signal });
-    const target = await context.locate("trading", "orders");
+    const target = await context.addressOf("trading", "orders");
     const { block } = context;
     const pin = typeof block === "object" ? block : await getBlock(rpc, block);
     const reader = new OrderReader(

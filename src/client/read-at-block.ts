@@ -70,7 +70,7 @@ export interface ScanOptions extends OptionsOf<typeof scanOptions> {}
 /** What reads need. One at another block takes a copy, by a spread. */
 export interface Context extends Caller {
   /** @param operation Names in errors what needs the address. */
-  readonly locate: (
+  readonly addressOf: (
     role: ContractRole,
     operation: string,
   ) => Promise<LocatedAddress>;
@@ -123,10 +123,10 @@ export function isNotConfigured({ code }: Pick<VaultError, "code">): boolean {
 
 /** @throws VaultError for a contract without an address */
 export async function locate(
-  { locate: find }: Context,
+  { addressOf }: Context,
   call: EncodedCall,
 ): Promise<LocatedCall> {
-  return { ...call, ...(await find(call.role, call.operation)) };
+  return { ...call, ...(await addressOf(call.role, call.operation)) };
 }
 
 /** Reads by one `eth_call` of a contract. */

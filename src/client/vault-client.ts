@@ -86,9 +86,6 @@ const clientOptions = {
 /** Options of a {@link VaultClient}. */
 export interface VaultClientOptions extends OptionsOf<typeof clientOptions> {}
 
-/** Name of the work in the error of a deadline. */
-const LOOK_UP = "the requests that look up an address";
-
 /** Addresses by role, of the contracts that have one. */
 export type VaultAddresses = { readonly [Role in ContractRole]?: Address };
 
@@ -101,13 +98,11 @@ export type VaultAddresses = { readonly [Role in ContractRole]?: Address };
  */
 export class VaultClient extends ReadMethods {
   public readonly provider: Eip1193Provider;
-  /** The network's name in error texts. */
-  public readonly networkName: string;
   /** @internal */
   public readonly rpc: RpcClient;
   /** @internal */
   public readonly errorAbisOf: ErrorAbisOf;
-  protected readonly locate: AddressResolver;
+  private readonly resolver: AddressResolver;
   /** Sender of reads that name none. Default: `defaultFrom()`. */
   protected readonly from: string | undefined;
   private madeContracts: VaultContracts | undefined;
@@ -124,9 +119,10 @@ export class VaultClient extends ReadMethods {
     super();
     checkOptions("VaultClient", options, clientOptions);
     this.provider = requireProvider(provider);
-    this.networkName = options.networkName ?? GIVEN_PROVIDER;
-    this.rpc = options.rpc ?? new RpcClient(provider, this.networkName);
-    this.locate =
+    this.rpc =
+      options.rpc ??
+      new RpcClient(provider, options.networkName ?? GIVEN_PROVIDER);
+    this.resolver =
       typeof contracts === "function"
         ? contracts
         : fixedAddresses(contracts, "VaultClient");
@@ -135,6 +131,11 @@ export class VaultClient extends ReadMethods {
         ? undefined
         : parseAccount(options.from, "from");
     this.errorAbisOf = options.errorAbisOf ?? errorAbisIn(options.abis ?? []);
+  }
+
+  /** The network's name in error texts. */
+  public get networkName(): string {
+    return this.rpc.network;
   }
 
   /**
@@ -196,7 +197,7 @@ export class VaultClient extends ReadMethods {
    */
   public at(contracts: ContractAddresses, source = "at()"): this {
     const given = fixedAddresses(contracts, source);
-    return this.copy({ locate: firstOf(given, this.locate) });
+    return this.copy({ resolver: firstOf(given, this.resolver) });
   }
 
   /**
@@ -211,8 +212,8 @@ export class VaultClient extends ReadMethods {
   ): Promise<LocatedAddress> {
     const context = { operation, network: this.networkName };
     return await this.rpc.withinDeadline(
-      LOOK_UP,
-      async () => await requireAddress(this.locate, role, context),
+      "the requests that look up an address",
+      async () => await requireAddress(this.resolver, role, context),
     );
   }
 
@@ -362,7 +363,7 @@ export class VaultClient extends ReadMethods {
    * @internal
    */
   protected copy(parts: {
-    readonly locate?: AddressResolver;
+    readonly resolver?: AddressResolver;
     readonly rpc?: RpcClient;
     readonly from?: string | undefined;
   }): this {
@@ -380,7 +381,8 @@ export class VaultClient extends ReadMethods {
       rpc,
       from,
       block: parseBlock(blockTag),
-      locate: async (role, operation) => await this.addressOf(role, operation),
+      addressOf: async (role, operation) =>
+        await this.addressOf(role, operation),
       errorAbisOf,
     };
   }

@@ -88,7 +88,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
         (await deployments?.find()) ??
         `Network ${networkName} is in this process: pass --network to a task, or call deployMocks() in code.`,
     );
-    super(provider, addresses.locate, { rpc, networkName, errorAbisOf });
+    super(provider, addresses.locate, { rpc, errorAbisOf });
     this.connection = connection;
     this.context = context;
     this.ownAddresses = addresses;

@@ -162,6 +162,6 @@ export async function tryCall(
   });
   return "data" in answer
     ? // What is tried returns nothing.
-      returnedRevert(answer.data, rpc.hide)?.reverted
+      returnedRevert(answer.data, rpc.redactor)?.reverted
     : answer.reverted;
 }

@@ -227,7 +227,7 @@ export function classify(
       });
     }
   }
-  const revert = findRevert(linksOf(cause), (text) => redactor.hide(text));
+  const revert = findRevert(linksOf(cause), redactor);
   if (revert !== undefined) {
     const problem = quoteForeignText(revert.text);
     return failure("reverted", "VAULT_RPC_ERROR", problem, { revert });

@@ -13,7 +13,11 @@ import type { InterfaceAbi } from "ethers";
 
 import { IMockErrors__factory } from "../bindings/factories/IMockErrors__factory.js";
 import { invalidArgument } from "../errors.js";
-import { MAX_FOREIGN_TEXT, quoteForeignText } from "../foreign-text.js";
+import {
+  MAX_FOREIGN_TEXT,
+  Redactor,
+  quoteForeignText,
+} from "../foreign-text.js";
 import { RoundGuardArtifact } from "../guard/artifact.js";
 import { toJsonValue } from "../json.js";
 
@@ -48,12 +52,12 @@ let ownErrors: readonly ErrorFragment[] | undefined;
 
 /**
  * @param errors Custom errors to try after those of the package's contracts.
- * @param hide Hides secrets in the contract's own words, not in names and figures.
+ * @param redactor Hides secrets in the contract's own words, not in names and figures.
  */
 export function decodeRevertReason(
   data: string,
   errors: readonly ErrorFragment[] = [],
-  hide = (text: string): string => text,
+  redactor = new Redactor(),
 ): RevertReason {
   if (data === "0x") {
     return { kind: "none", text: NO_REASON, data };
@@ -69,14 +73,14 @@ export function decodeRevertReason(
     const values =
       error.selector === selector ? decodeArguments(error, data) : undefined;
     if (values !== undefined) {
-      return { ...describeError(error, values, hide), data };
+      return { ...describeError(error, values, redactor), data };
     }
   }
   const bytes = (data.length - 10) / 2;
   const text =
     bytes < 0
-      ? `unknown error data ${hide(data)}`
-      : `unknown error ${selector} with ${bytes} bytes of arguments${bytes === 0 ? "" : `: ${hide(data)}`}`;
+      ? `unknown error data ${redactor.hide(data)}`
+      : `unknown error ${selector} with ${bytes} bytes of arguments${bytes === 0 ? "" : `: ${redactor.hide(data)}`}`;
   return { kind: "unknown", text, data };
 }
 
@@ -84,11 +88,11 @@ export function decodeRevertReason(
 function describeError(
   error: ErrorFragment,
   values: ErrorValues,
-  hide: (text: string) => string,
+  redactor: Redactor,
 ): Pick<RevertReason, "kind" | "text"> {
   const [first] = Object.values(values);
   if (error === errorString) {
-    return { kind: "string", text: hide(String(first)) };
+    return { kind: "string", text: redactor.hide(String(first)) };
   }
   if (error === panic && typeof first === "bigint") {
     // The text is part of a sentence that has the word "reverted".
@@ -97,7 +101,7 @@ function describeError(
   }
   const shown = Object.entries(values).map(([name, value]) => {
     const text = JSON.stringify(toJsonValue(value), (_key, inner: unknown) =>
-      typeof inner === "string" ? hide(inner) : inner,
+      typeof inner === "string" ? redactor.hide(inner) : inner,
     );
     return `${name}: ${typeof value === "bigint" ? value : text}`;
   });
@@ -154,11 +158,11 @@ const EXECUTION_REVERTED = 3;
 /**
  * Finds a revert in an error and what it wraps.
  *
- * @param hide Hides secrets in the contract's own words.
+ * @param redactor Hides secrets in the contract's own words.
  */
 export function findRevert(
   links: ReadonlyArray<Readonly<Record<string, unknown>>>,
-  hide: (text: string) => string,
+  redactor: Redactor,
 ): RevertReason | undefined {
   const data =
     links
@@ -191,8 +195,8 @@ export function findRevert(
       ? messages.map(reasonIn).find((one) => one !== "")
       : undefined;
   return text === undefined
-    ? decodeRevertReason(data, [], hide)
-    : { kind: "string", text: hide(text), data };
+    ? decodeRevertReason(data, [], redactor)
+    : { kind: "string", text: redactor.hide(text), data };
 }
 
 function beginOf(text: unknown): string {
@@ -249,17 +253,17 @@ export function indexErrors(
 /** What a reason is decoded with: custom errors, and the secrets to hide in its words. */
 interface Decoder {
   readonly errorAbisOf: ErrorAbisOf;
-  readonly rpc: { readonly hide: (text: string) => string };
+  readonly rpc: { readonly redactor: Redactor };
 }
 
 /** Decodes an unknown reason as a custom error, if one is found. */
 export async function explainReason(
   given: RevertReason,
-  { errorAbisOf, rpc: { hide } }: Decoder,
+  { errorAbisOf, rpc: { redactor } }: Decoder,
 ): Promise<RevertReason> {
   // The words of a reason without data are the node's, hidden in when it was classified.
   const reason =
-    given.data === "0x" ? given : decodeRevertReason(given.data, [], hide);
+    given.data === "0x" ? given : decodeRevertReason(given.data, [], redactor);
   const { kind, data } = reason;
   if (kind !== "unknown" || data.length < 10) {
     return reason;
@@ -268,7 +272,7 @@ export async function explainReason(
     return decodeRevertReason(
       data,
       await errorAbisOf(data.slice(0, 10).toLowerCase()),
-      hide,
+      redactor,
     );
   } catch {
     // An unreadable artifact must not hide the revert.
@@ -297,9 +301,11 @@ export async function explainAnswer(
  */
 export function returnedRevert(
   data: Buffer,
-  hide?: (text: string) => string,
+  redactor?: Redactor,
 ): Reverted | undefined {
   return data.length % 32 === 4
-    ? { reverted: decodeRevertReason(`0x${data.toString("hex")}`, [], hide) }
+    ? {
+        reverted: decodeRevertReason(`0x${data.toString("hex")}`, [], redactor),
+      }
     : undefined;
 }

@@ -152,8 +152,6 @@ export class RpcClient {
     return this.node.redactor;
   }
 
-  public readonly hide = (text: string): string => this.redactor.hide(text);
-
   public parser(method: string): ResponseParser {
     return new ResponseParser(this.network, method);
   }

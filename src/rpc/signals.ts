@@ -33,7 +33,8 @@ export async function orAbort<T>(
   }
   const timer = setTimeout(
     () => end?.(late()),
-    Math.min(milliseconds, LONGEST_MS),
+    // A timer drops fractions, and no deadline ends early.
+    Math.ceil(Math.min(milliseconds, LONGEST_MS)),
   );
   try {
     return await Promise.race([work(), over]);
