@@ -3,73 +3,17 @@ import type { Hex } from "../protocol/index.js";
 import { isUnanswered } from "../rpc/errors.js";
 import { pause, unlessAborted } from "../rpc/signals.js";
 import { refusedBy } from "./end.js";
-import type { End, SendingEvent, Stopped } from "./end.js";
+import type { End, Stopped } from "./end.js";
+import type { Job } from "./job.js";
 import { look } from "./look.js";
-import type { Search, Seen } from "./look.js";
+import type { Seen } from "./look.js";
 import { describeProblem, newestOf, send } from "./transaction.js";
 import type {
   RequestedReplacement,
   SendAnswer,
   SentTransaction,
   SentTransactions,
-  SignedReplacement,
 } from "./transaction.js";
-
-/** The time that a settlement may take. */
-export class TimeLimit {
-  public readonly signal: AbortSignal;
-  readonly #end: number;
-  /** Node.js 22 collects a deadline that only `AbortSignal.any()` refers to. */
-  readonly #signals: readonly AbortSignal[];
-
-  /** @param others Signals that end it, too. */
-  constructor(milliseconds: number, others: readonly AbortSignal[] = []) {
-    this.#signals = [AbortSignal.timeout(Math.ceil(milliseconds)), ...others];
-    this.signal = AbortSignal.any([...this.#signals]);
-    this.#end = performance.now() + milliseconds;
-  }
-
-  /** Milliseconds. */
-  public get remaining(): number {
-    return Math.max(0, this.#end - performance.now());
-  }
-
-  public get isOver(): boolean {
-    return this.signal.aborted || this.remaining === 0;
-  }
-}
-
-/** What is to be mined, by which rules, and the journal. */
-export interface Job extends Search {
-  /** The newest is sent. */
-  readonly transactions: SentTransactions;
-  /** True if another process may have sent one of them: they are looked for first. */
-  readonly isResumed: boolean;
-  readonly limit: TimeLimit;
-  readonly pollingIntervalMs: number;
-  readonly emit: (event: SendingEvent) => void;
-  /**
-   * Writes the transactions to the journal. Undefined without one: what the node refuses is
-   * then given up.
-   *
-   * @returns False if another process has finished the settlement, or added one.
-   */
-  readonly record?: (transactions: SentTransactions) => Promise<boolean>;
-  /** Undefined if no other transaction may take the nonce. */
-  readonly replacing?: Replacing | undefined;
-}
-
-export interface Replacing {
-  /** What a person asks for. */
-  readonly requested?: RequestedReplacement | undefined;
-  /** Milliseconds; undefined: fees are never raised without a request. */
-  readonly timeBeforeBumpingFees?: number | undefined;
-  readonly maxFeeBumps: number;
-  readonly sign: (
-    newest: SentTransaction,
-    kind: RequestedReplacement,
-  ) => Promise<SignedReplacement>;
-}
 
 type Decision = End | RequestedReplacement | "look" | "send";
 
@@ -262,9 +206,8 @@ export class Following {
 
   #neverSent(seen: Seen): End {
     const round = seen.kind === "absent" ? seen.round : undefined;
-    const code = VaultError.isVaultError(round)
-      ? round.code
-      : "VAULT_RPC_TIMEOUT";
+    const isUnread = VaultError.isVaultError(round);
+    const code = isUnread ? round.code : "VAULT_RPC_TIMEOUT";
     const why = seen.text.replace(/\.$/u, "");
     const reason = `The round could not be read in time, so nothing was sent: ${why}.`;
     return { kind: "stopped", status: "refused", code, reason };
@@ -331,27 +274,29 @@ export class Following {
 
   /** Sends a replacement. If a person asked for one that cannot be made, it gives up. */
   async #replace(kind: RequestedReplacement): Promise<void> {
-    try {
-      await this.#makeReplacement(kind);
-    } catch (error) {
-      const done = kind === "bump" ? "replaced at a higher fee" : "cancelled";
-      const problem = error instanceof Error ? error.message : String(error);
-      const message = `the transaction is not ${done}: ${problem}`;
-      this.#warn(message);
-      if (this.job.replacing?.requested !== undefined) {
-        this.#givenUp = `It is not mined yet, and ${message}`;
-      }
+    const problem = await this.#makeReplacement(kind).catch((error: unknown) =>
+      error instanceof Error ? error.message : String(error),
+    );
+    if (problem === undefined) {
+      await this.#send();
       return;
     }
-    await this.#send();
+    const done = kind === "bump" ? "replaced at a higher fee" : "cancelled";
+    const message = `the transaction is not ${done}: ${problem}`;
+    this.#warn(message);
+    if (this.job.replacing?.requested !== undefined) {
+      this.#givenUp = `It is not mined yet, and ${message}`;
+    }
   }
 
   /**
    * Signs a replacement and writes it to the journal, before it is sent.
    *
-   * @throws Error why there is none
+   * @returns Why there is none.
    */
-  async #makeReplacement(kind: RequestedReplacement): Promise<void> {
+  async #makeReplacement(
+    kind: RequestedReplacement,
+  ): Promise<string | undefined> {
     const { replacing, record, emit, limit } = this.job;
     // No higher fee is signed for a round that is over, or that cannot be read.
     const obstacle =
@@ -359,22 +304,23 @@ export class Following {
         ? await this.#findObstacle()
         : undefined;
     if (obstacle !== undefined) {
-      throw new Error(obstacle);
+      return obstacle;
     }
     const signing = replacing?.sign(this.#newest, kind).finally(() => {
       this.#replacedAt = Date.now();
     });
     const signed = await unlessAborted(Promise.resolve(signing), limit.signal);
     if (signed === undefined || limit.isOver) {
-      throw new Error(NOT_IN_TIME);
+      return NOT_IN_TIME;
     }
     const all: SentTransactions = [...this.transactions, signed];
     if ((await record?.(all)) === false) {
-      throw new Error(OF_ANOTHER);
+      return OF_ANOTHER;
     }
     this.transactions = all;
     const { hash, nonce } = signed;
     emit({ type: "replacing", kind: signed.kind, hash, nonce });
+    return undefined;
   }
 
   /** Keeps a hash that the journal lacks. */

@@ -11,27 +11,9 @@ import {
   getTransactions,
 } from "../rpc/transactions.js";
 import type { Mined, Stopped } from "./end.js";
+import type { Job } from "./job.js";
 import { describeProblem, newestOf } from "./transaction.js";
 import type { SentTransaction, SentTransactions } from "./transaction.js";
-
-/**
- * Reads the round, as the last request before a transaction leaves.
- *
- * @param at Default: the newest block, which must be recent.
- * @returns The obstacle to settling the round, if there is one.
- * @throws VaultError VAULT_STALE_HEAD, VAULT_RPC_TIMEOUT, and other errors of a request
- */
-export type CheckRound = (at?: number) => Promise<Stopped | undefined>;
-
-/** How transactions are looked for. */
-export interface Search {
-  /** Without retries: each look is one. */
-  readonly rpc: RpcClient;
-  readonly checkRound: CheckRound;
-  readonly confirmations: number;
-  /** Latest block before the first transaction was sent. */
-  readonly sentAfterBlock: number;
-}
 
 /** What one look at the chain shows of transactions that share a nonce; `text` is a clause. */
 export type Seen = { readonly text: string } & (
@@ -51,6 +33,12 @@ export type Seen = { readonly text: string } & (
   /** Nothing is known by this look. */
   | { readonly kind: "unread" }
 );
+
+/** What a look needs of a job. */
+type Search = Pick<
+  Job,
+  "rpc" | "checkRound" | "confirmations" | "sentAfterBlock"
+>;
 
 /** Looks once, by hash, then by nonce. Never throws: what fails is part of what is seen. */
 export async function look(

@@ -18,7 +18,7 @@ import type { BlockInfo, NextBlock, PinnedBlock } from "../rpc/blocks.js";
 import { isDevelopmentNode } from "../rpc/chain.js";
 import { nothingToDo, refusedBy } from "../sending/end.js";
 import type { Stopped } from "../sending/end.js";
-import type { CheckRound } from "../sending/look.js";
+import type { CheckRound } from "../sending/job.js";
 
 /** A vault and its round at one block. */
 export interface RoundAtBlock {

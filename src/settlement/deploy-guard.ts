@@ -22,7 +22,8 @@ import {
   resolveFees,
 } from "../sending/fees.js";
 import { requireChain } from "./current-round.js";
-import { Following, TimeLimit } from "../sending/follow.js";
+import { Following } from "../sending/follow.js";
+import { TimeLimit } from "../sending/job.js";
 import { nothingToDo } from "../sending/end.js";
 import { findFreeNonce, resolveSigner } from "../sending/signer.js";
 import { sign } from "../sending/transaction.js";
@@ -116,20 +117,13 @@ export async function deployGuard(
   if (!isAsked) {
     await requireFeeLimit(vault, price, limits);
   }
-  await confirm({
-    from,
-    settler,
-    chainId,
-    maxCost: gas * price.highest,
-  });
+  const maxCost = gas * price.highest;
+  await confirm({ from, settler, chainId, maxCost });
   const nonce = await findFreeNonce(rpc, signer, next.base.number);
   const unsigned = { ...call, chainId, nonce, gas, fees: price.fees };
   const transaction = await sign(rpc, signer, unsigned);
-  const { deadline, signals } = rpc.limits;
-  const limit = new TimeLimit(
-    Math.max(0, Math.min(WAIT_MS, deadline - performance.now())),
-    signals,
-  );
+  const left = rpc.limits.deadline - performance.now();
+  const limit = new TimeLimit(Math.max(0, Math.min(WAIT_MS, left)));
   const outcome = await new Following({
     rpc: vault.withOptions({ signal: limit.signal }).rpc.withRetries(noRetries),
     transactions: [

@@ -412,32 +412,36 @@ export function findDifferences(
   }));
   const happened = transfersIn(logs);
   const areKnown = happened !== undefined && transfers !== null;
-  const [expected, actual] = areKnown
-    ? [sumsOf(transfers), sumsOf(happened)]
-    : [new Map<string, bigint>(), new Map<string, bigint>()];
-  const sums = [...new Set([...expected.keys(), ...actual.keys()])].map(
-    (field) => ({
-      reading: "transfers",
-      field,
-      previewed: expected.get(field) ?? 0n,
-      happened: actual.get(field) ?? 0n,
-    }),
-  );
+  const sums = areKnown ? compareTransfers(transfers, happened) : [];
   const differences = [...values, ...sums].filter(
     (one) => one.previewed !== one.happened,
   );
   return differences.length > 0 || areKnown ? differences : null;
 }
 
-/** The sums of each token between two accounts. */
-function sumsOf(transfers: readonly Transfer[]): ReadonlyMap<string, bigint> {
-  const sums = new Map<string, bigint>();
-  for (const { token, from, to, amount } of transfers) {
-    // A receipt does not record native transfers.
-    if (token !== NATIVE) {
+/** Compares the sums of each token between two accounts. */
+function compareTransfers(
+  previewed: readonly Transfer[],
+  happened: readonly Transfer[],
+): readonly PreviewDifference[] {
+  const sums = new Map<string, { previewed: bigint; happened: bigint }>();
+  const sides = [
+    ["previewed", previewed],
+    ["happened", happened],
+  ] as const;
+  for (const [side, transfers] of sides) {
+    for (const { token, from, to, amount } of transfers) {
       const field = `${token} from ${from} to ${to}`;
-      sums.set(field, (sums.get(field) ?? 0n) + amount);
+      const sum = sums.get(field) ?? { previewed: 0n, happened: 0n };
+      // A receipt does not record native transfers.
+      if (token !== NATIVE) {
+        sums.set(field, { ...sum, [side]: sum[side] + amount });
+      }
     }
   }
-  return sums;
+  return [...sums].map(([field, sum]) => ({
+    reading: "transfers",
+    field,
+    ...sum,
+  }));
 }

@@ -3,8 +3,9 @@ import { Transaction, toQuantity } from "ethers";
 
 import { vaultError } from "../../src/errors.js";
 import { noRetries } from "../../src/rpc/rpc-client.js";
-import { Following, TimeLimit } from "../../src/sending/follow.js";
-import type { Job, Replacing } from "../../src/sending/follow.js";
+import { Following } from "../../src/sending/follow.js";
+import { TimeLimit } from "../../src/sending/job.js";
+import type { Job, Replacing } from "../../src/sending/job.js";
 import { nothingToDo } from "../../src/sending/end.js";
 import type { End } from "../../src/sending/end.js";
 import type { SentTransaction } from "../../src/sending/transaction.js";

@@ -1,0 +1,77 @@
+// What is to be mined, by which rules, and in which time.
+
+import type { RpcClient } from "../rpc/rpc-client.js";
+import type { SendingEvent, Stopped } from "./end.js";
+import type {
+  RequestedReplacement,
+  SentTransaction,
+  SentTransactions,
+  SignedReplacement,
+} from "./transaction.js";
+
+/**
+ * Reads the round, as the last request before a transaction leaves.
+ *
+ * @param at Default: the newest block, which must be recent.
+ * @returns The obstacle to settling the round, if there is one.
+ * @throws VaultError VAULT_STALE_HEAD, VAULT_RPC_TIMEOUT, and other errors of a request
+ */
+export type CheckRound = (at?: number) => Promise<Stopped | undefined>;
+
+/** The time that a settlement may take. */
+export class TimeLimit {
+  public readonly signal: AbortSignal;
+  readonly #end: number;
+
+  constructor(milliseconds: number) {
+    this.signal = AbortSignal.timeout(Math.ceil(milliseconds));
+    this.#end = performance.now() + milliseconds;
+  }
+
+  /** Milliseconds. */
+  public get remaining(): number {
+    return Math.max(0, this.#end - performance.now());
+  }
+
+  public get isOver(): boolean {
+    return this.signal.aborted || this.remaining === 0;
+  }
+}
+
+/** What is to be mined, by which rules, and the journal. */
+export interface Job {
+  /** Without retries: each look is one. */
+  readonly rpc: RpcClient;
+  readonly checkRound: CheckRound;
+  readonly confirmations: number;
+  /** Latest block before the first transaction was sent. */
+  readonly sentAfterBlock: number;
+  /** The newest is sent. */
+  readonly transactions: SentTransactions;
+  /** True if another process may have sent one of them: they are looked for first. */
+  readonly isResumed: boolean;
+  readonly limit: TimeLimit;
+  readonly pollingIntervalMs: number;
+  readonly emit: (event: SendingEvent) => void;
+  /**
+   * Writes the transactions to the journal. Undefined without one: what the node refuses is
+   * then given up.
+   *
+   * @returns False if another process has finished the settlement, or added one.
+   */
+  readonly record?: (transactions: SentTransactions) => Promise<boolean>;
+  /** Undefined if no other transaction may take the nonce. */
+  readonly replacing?: Replacing | undefined;
+}
+
+export interface Replacing {
+  /** What a person asks for. */
+  readonly requested?: RequestedReplacement | undefined;
+  /** Milliseconds; undefined: fees are never raised without a request. */
+  readonly timeBeforeBumpingFees?: number | undefined;
+  readonly maxFeeBumps: number;
+  readonly sign: (
+    newest: SentTransaction,
+    kind: RequestedReplacement,
+  ) => Promise<SignedReplacement>;
+}
