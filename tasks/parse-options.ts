@@ -15,6 +15,7 @@ import {
   requireFuture,
 } from "../src/client/inputs.js";
 import type { BlockTag } from "../src/client/inputs.js";
+import type { OrdersOptions } from "../src/client/orders.js";
 import { invalidArgument } from "../src/errors.js";
 import { groupDigits, units } from "../src/protocol/index.js";
 
@@ -140,15 +141,6 @@ export function toFlag(option: string): string {
  * @param isRaw True for `--raw`: amounts and percentages are unscaled integers.
  */
 type Parse<Value> = (text: string, where: string, isRaw: boolean) => Value;
-
-/** Chosen ids, or a range; without `lastId`, to the end of the list. */
-export type OrderSelection =
-  | { readonly ids: readonly bigint[]; readonly lastId?: undefined }
-  | {
-      readonly ids?: undefined;
-      readonly firstId: bigint;
-      readonly lastId: bigint | undefined;
-    };
 
 /** Most ids that one option can name. */
 const MOST_IDS = 10_000;
@@ -297,13 +289,16 @@ export function parseFutureTime(
   return time;
 }
 
-/** Parses a list, or one range of any length. */
-function parseOrders(text: string, where: string): OrderSelection {
+/** Parses a list, or one range of any length, which may have no end. */
+function parseOrders(
+  text: string,
+  where: string,
+): Pick<OrdersOptions, "ids" | "firstId" | "lastId"> {
   if (text.includes(",") || !text.includes("-")) {
     return { ids: parseIds(text, where) };
   }
   return text.endsWith("-")
-    ? { firstId: parseId(text.slice(0, -1), where), lastId: undefined }
+    ? { firstId: parseId(text.slice(0, -1), where) }
     : parseRange(text, where);
 }
 

@@ -50,12 +50,8 @@ import {
 import type { FormatContext } from "./values.js";
 
 /** A simulation, with what names its accounts and tokens. */
-export interface Effect {
-  readonly simulation: Simulation;
-  readonly sender: string;
-  readonly contracts: Simulated["contracts"];
-  readonly tokens: SettlementPreflight["tokens"];
-}
+export type Effect = Pick<Simulated, "simulation" | "sender" | "contracts"> &
+  Pick<SettlementPreflight, "tokens">;
 
 /** How a simulation ended, and its effect. */
 export function simulationParts(
