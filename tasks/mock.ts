@@ -14,7 +14,6 @@ import {
   readClock,
   requireDevelopmentNode,
 } from "../src/mocks/mock-contracts.js";
-import { mockScales } from "../src/mocks/scenarios.js";
 import { checkChanges } from "../src/mocks/state.js";
 import type { StateChanges } from "../src/mocks/state.js";
 import type { FailureCondition } from "../src/mocks/types.js";
@@ -74,7 +73,6 @@ export const deployMocks = writeAction(
       block: envelope.block.number,
       scenario,
       contracts: addresses,
-      scales: mockScales,
     });
     if (file === undefined) {
       const text =

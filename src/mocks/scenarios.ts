@@ -1,27 +1,9 @@
 import { ContractType, OrderState } from "../protocol/index.js";
-import type {
-  DisplaySettings,
-  PoolAmounts,
-  VaultOrder,
-} from "../protocol/index.js";
+import type { PoolAmounts, VaultOrder } from "../protocol/index.js";
 import type { MockState } from "./types.js";
 
 const ONE = 10n ** 18n;
 const DAY_SECONDS = 86_400n;
-
-/** The scales of every scenario: amounts have 18 decimals, `settledAmount` counts orders. */
-export const mockScales = {
-  tokenDecimals: 18,
-  displayDecimals: {
-    round: 0,
-    order: 18,
-    pools: 18,
-    margins: 18,
-    marginBalance: 18,
-    volume: 18,
-    minXMargin: 18,
-  },
-} satisfies DisplaySettings;
 
 /** Order 1 of `open-round`, and the defaults of an order in `overrides`. */
 export const someOrder: Readonly<VaultOrder> = {

@@ -19,6 +19,7 @@ import {
 import { settingsPath } from "../host.js";
 import { recordedAddress, recordedCount } from "../files/recorded-values.js";
 import { byRole } from "../protocol/index.js";
+import type { DisplaySettings } from "../protocol/index.js";
 import { UNKNOWN_GENESIS, getGenesisHash } from "../rpc/blocks.js";
 import { getChainId, hasCode } from "../rpc/chain.js";
 import { toConfigVariableError } from "../rpc/errors.js";
@@ -124,14 +125,6 @@ const deploymentSchema = z
     scenario: z.string(),
     instance: z.string().optional(),
     contracts: z.object(byRole(() => recordedAddress)).strict(),
-    /** The scales of the mocks' values. */
-    scales: z
-      .object({
-        tokenDecimals: recordedCount,
-        displayDecimals: z.record(recordedCount),
-      })
-      .strict()
-      .optional(),
   })
   .strict();
 
@@ -139,6 +132,20 @@ type MockDeployment = z.infer<typeof deploymentSchema>;
 
 /** The file is relative to the project's root. */
 type RecordedMocks = MockDeployment & { readonly file: string };
+
+/** The scales of recorded mocks, whose state is a scenario: amounts have 18 decimals, `settledAmount` counts orders. */
+export const mockScales = {
+  tokenDecimals: 18,
+  displayDecimals: {
+    round: 0,
+    order: 18,
+    pools: 18,
+    margins: 18,
+    marginBalance: 18,
+    volume: 18,
+    minXMargin: 18,
+  },
+} satisfies DisplaySettings;
 
 /**
  * The mocks that `vault deploy-mocks` recorded in `vault-deployments/`, as long as the chain
@@ -166,7 +173,7 @@ export class DeploymentAddresses {
 
   /** @returns The file's path, relative to the project's root. */
   public async save(
-    mocks: Pick<MockDeployment, "block" | "scenario" | "contracts" | "scales">,
+    mocks: Pick<MockDeployment, "block" | "scenario" | "contracts">,
   ): Promise<string> {
     const deployment: MockDeployment = {
       version: 1,

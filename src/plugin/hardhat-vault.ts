@@ -29,6 +29,7 @@ import {
   DeploymentAddresses,
   configuredAddresses,
   connectionAddresses,
+  mockScales,
   resolveAddress,
   settingsOf,
 } from "./addresses.js";
@@ -291,9 +292,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
     const configured = { ...contracts, ...this.settlementSettings.contracts };
     if (Object.keys(configured).length === 0) {
       const found = this.deployments?.find().catch(fallbackTo(undefined));
-      const mocks = await found;
-      this.scales =
-        (typeof mocks === "object" ? mocks.scales : undefined) ?? {};
+      this.scales = typeof (await found) === "object" ? mockScales : {};
     }
   }
 
