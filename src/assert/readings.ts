@@ -63,7 +63,7 @@ export async function checkSettledRound(vault: unknown): Promise<Verdict> {
 }
 
 /** Values that a round is settled with, by the word that assertions have for them. */
-export const settledValues = {
+const settledValues = {
   price: "settledPrice",
   amount: "settledAmount",
 } as const;

@@ -4,7 +4,6 @@
  *
  * @module hardhat-vault/chai
  */
-import { capitalize } from "@nomicfoundation/hardhat-utils/string";
 import { use } from "chai";
 
 import {
@@ -18,10 +17,8 @@ import {
   checkSettledRound,
   checkSettledWith,
   checkSettlement,
-  settledValues,
 } from "../assert/readings.js";
 import { checkCalled } from "../assert/transaction.js";
-import { keysOf } from "../protocol/index.js";
 
 export type * from "./type-extensions.js";
 export type { ExpectedReadings, ExpectedValue } from "../assert/readings.js";
@@ -41,16 +38,16 @@ interface MatcherContext {
   /** A vault, a transaction or a promise. */
   readonly subject: unknown;
   readonly negated: boolean;
-  /** The result of an earlier matcher of the chain. */
-  readonly earlier: PromiseLike<Verdict> | undefined;
+  /** Of the matcher before it in the chain. */
+  readonly earlier: Verdict | undefined;
 }
 
 type Matcher = (
   context: MatcherContext,
   ...args: readonly unknown[]
-) => Promise<Verdict>;
+) => Verdict | Promise<Verdict>;
 
-const matchers: Readonly<Record<keyof Chai.VaultMatchers, Matcher>> = {
+const matchers: Readonly<Record<string, Matcher>> = {
   settleRound: async ({ subject }, vault) =>
     await checkSettlement(vault, subject),
   roundSettled: async ({ subject }) => await checkSettledRound(subject),
@@ -60,7 +57,28 @@ const matchers: Readonly<Record<keyof Chai.VaultMatchers, Matcher>> = {
     await checkCalled(vault, subject, operation, args),
   rejectedWithVaultError: async ({ subject }, code, expected) =>
     await checkRejection(subject, code, expected),
-};
+  withPrice: (context, price) => checkEarlier("withPrice", context, { price }),
+  withAmount: (context, amount) =>
+    checkEarlier("withAmount", context, { amount }),
+} satisfies Record<keyof Chai.VaultMatchers, Matcher> & Record<string, Matcher>;
+
+function checkEarlier(
+  name: string,
+  { negated, earlier }: MatcherContext,
+  expected: object,
+): Verdict {
+  if (negated) {
+    throw new NoVerdict(
+      `.${name}() cannot follow .not: it would not be clear which part is denied`,
+    );
+  }
+  if (earlier?.round === undefined) {
+    throw new NoVerdict(
+      `.${name}() must follow .settleRound() or .roundSettled()`,
+    );
+  }
+  return checkSettledWith(earlier, expected);
+}
 
 /**
  * The methods of a promise, for an assertion. A failure that nobody awaits ends the run:
@@ -89,15 +107,8 @@ function promiseMethods(
   };
 }
 
-/** The promise of Hardhat's matcher, which cannot be found, would be lost. */
-async function refuseChain(name: string, previous: string): Promise<never> {
-  throw new NoVerdict(
-    `${name} cannot be chained after ${previous}: write a second expect()`,
-  );
-}
-
 const vaultMatchers: ChaiPlugin = (chai, utils) => {
-  const addMethod = (name: string, check: Matcher): void => {
+  for (const [name, matcher] of Object.entries(matchers)) {
     utils.addMethod(
       chai.Assertion.prototype,
       name,
@@ -108,12 +119,20 @@ const vaultMatchers: ChaiPlugin = (chai, utils) => {
         const subject = flag("object");
         const negated = flag("negate") === true;
         // set below
-        const earlier = flag(EARLIER) as MatcherContext["earlier"];
+        const earlier = flag(EARLIER) as PromiseLike<Verdict> | undefined;
         const previous = flag(PREVIOUS_MATCHER);
+        const check = async (): Promise<Verdict> => {
+          if (typeof previous === "string" && earlier === undefined) {
+            // The promise of Hardhat's matcher, which cannot be found, would be lost.
+            throw new NoVerdict(
+              `${name} cannot be chained after ${previous}: write a second expect()`,
+            );
+          }
+          const context = { subject, negated, earlier: await earlier };
+          return await matcher(context, ...args);
+        };
         const found = assertVerdict(
-          typeof previous === "string" && earlier === undefined
-            ? refuseChain(name, previous)
-            : check({ subject, negated, earlier }, ...args),
+          check(),
           subject,
           flag("ssfi"),
           ({ message }) =>
@@ -128,31 +147,6 @@ const vaultMatchers: ChaiPlugin = (chai, utils) => {
         return Object.assign(this, methods);
       },
     );
-  };
-
-  for (const name of keysOf(matchers)) {
-    addMethod(name, async (context, ...args) => {
-      await context.earlier;
-      return await matchers[name](context, ...args);
-    });
-  }
-
-  for (const value of keysOf(settledValues)) {
-    const name = `with${capitalize(value)}`;
-    addMethod(name, async ({ negated, earlier }, expected) => {
-      const found = await earlier;
-      if (negated) {
-        throw new NoVerdict(
-          `.${name}() cannot follow .not: it would not be clear which part is denied`,
-        );
-      }
-      if (found?.round === undefined) {
-        throw new NoVerdict(
-          `.${name}() must follow .settleRound() or .roundSettled()`,
-        );
-      }
-      return checkSettledWith(found, { [value]: expected });
-    });
   }
 };
 
