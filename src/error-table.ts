@@ -212,7 +212,7 @@ const refusals = {
     },
     VAULT_NO_TERMINAL: {
       text: "The task cannot ask for confirmation, because there is no terminal.",
-      fix: "Pass --yes to go on without a question; if an earlier settlement of this round reverted, --retry-reverted, too. Nothing was sent.",
+      fix: "Pass --yes to go on without a question. `settle` needs --retry-reverted, too, if an earlier settlement of this round reverted. Nothing was sent.",
     },
     VAULT_PREVIEW_CHANGED: {
       text: "The settlement was simulated again before sending, and {change}.",
