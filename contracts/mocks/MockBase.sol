@@ -36,8 +36,6 @@ abstract contract MockBase is IMockErrors {
     /// be cleared, but `reset` can move on to untouched storage.
     uint128 private _generation;
 
-    uint128 private _scripts;
-
     mapping(
         uint256 generation => mapping(bytes4 selector => ScriptedReverts)
     ) private _scripted;
@@ -104,15 +102,6 @@ abstract contract MockBase is IMockErrors {
     function reset() external {
         unchecked {
             ++_generation;
-            ++_scripts;
-        }
-    }
-
-    /// @notice Counts a script, so that an assertion can tell whether the mocks
-    /// were changed after a transaction.
-    function countScript() external {
-        unchecked {
-            ++_scripts;
         }
     }
 
@@ -132,11 +121,10 @@ abstract contract MockBase is IMockErrors {
         }
     }
 
-    /// @notice By which a mock is recognised, and how often it was scripted.
+    /// @notice By which a mock is recognised.
     /// @return kind keccak256 of "hardhat-vault/" and the contract's name.
-    /// @return scripts How many scripts and resets it has counted.
-    function mockInfo() external view returns (bytes32 kind, uint256 scripts) {
-        return (_kind(), _scripts);
+    function mockInfo() external pure returns (bytes32 kind) {
+        return _kind();
     }
 
     function _kind() internal pure virtual returns (bytes32);

@@ -5,9 +5,7 @@ import { isHexString } from "ethers";
 import { encodeCall } from "../client/codec.js";
 import type { ReadOptions } from "../client/read-at-block.js";
 import type { VaultClient } from "../client/vault-client.js";
-import { isInProcess } from "../host.js";
 import { asRecord } from "../json.js";
-import { mockInfo } from "../mocks/mock-contracts.js";
 import {
   isOperationName,
   operationEntry,
@@ -65,9 +63,6 @@ export async function readAroundTransaction<Value>(
       `block ${blockNumber} of transaction ${hash} holds ${length} transactions, so its own changes cannot be separated: mine it alone`,
     );
   }
-  if (isInProcess(client)) {
-    await requireUnchangedMocks(client, hash, blockNumber);
-  }
   const pin = { number: blockNumber, hash: blockHash };
   const [before, after] = await Promise.all([
     read(client, { blockTag: blockNumber - 1 }),
@@ -75,25 +70,6 @@ export async function readAroundTransaction<Value>(
   ]);
   await requireSameBranch(client.rpc, pin);
   return { hash, before, after };
-}
-
-/**
- * In process, a change to the mocks takes effect in the latest block: the readings of
- * that block are then no longer those after its transaction.
- */
-async function requireUnchangedMocks(
-  client: VaultClient,
-  hash: string,
-  block: number,
-): Promise<void> {
-  for (const address of Object.values(await client.addresses)) {
-    const before = await mockInfo(client, address, block - 1);
-    if ((await mockInfo(client, address, block)) !== before) {
-      throw new NoVerdict(
-        `the mocks were changed after transaction ${hash}, in its block ${block}, so its own changes cannot be separated: assert before you change the mocks, or mine a block in between`,
-      );
-    }
-  }
 }
 
 export function hashOf(subject: unknown): Hex {

@@ -20,7 +20,6 @@ import { asRecord } from "../json.js";
 import { byRole, contractRoleNames, contractRoles } from "../protocol/index.js";
 import type { ContractRole, Hex } from "../protocol/index.js";
 import { TRANSACTION_GAS_CAP, getNextBlock } from "../rpc/blocks.js";
-import type { BlockId } from "../rpc/blocks.js";
 import { callContract, getAccounts, isDevelopmentNode } from "../rpc/chain.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 import { trace, waitForReceipt } from "../rpc/transactions.js";
@@ -82,18 +81,6 @@ export const inProcessMockAddresses = inProcessAddresses();
 
 const MOCK_INFO_SELECTOR = id("mockInfo()").slice(0, 10);
 
-/** @returns What a mock says of itself: its kind, and how often it was scripted. */
-export async function mockInfo(
-  vault: VaultClient,
-  address: string,
-  block: BlockId = "latest",
-): Promise<string> {
-  const { from } = vault.readContext({});
-  const request = { from, to: address, data: MOCK_INFO_SELECTOR };
-  const info = await callContract(vault.rpc, request, block);
-  return "data" in info ? hexlify(info.data) : "0x";
-}
-
 /**
  * Checks that each role's contract is its mock: another contract could accept a
  * script and do nothing, or something else.
@@ -103,10 +90,13 @@ export async function requireMocks(
   addresses: MockAddresses,
   roles: readonly ContractRole[] = contractRoleNames,
 ): Promise<void> {
+  const { from } = vault.readContext({});
   for (const role of new Set(roles)) {
     const { abi, label } = contractRoles[role];
-    const info = await mockInfo(vault, addresses[role]);
-    if (!info.startsWith(id(`hardhat-vault/Mock${abi}`))) {
+    const request = { from, to: addresses[role], data: MOCK_INFO_SELECTOR };
+    const info = await callContract(vault.rpc, request, "latest");
+    const kind = "data" in info ? hexlify(info.data) : undefined;
+    if (kind !== id(`hardhat-vault/Mock${abi}`)) {
       throw vaultError("VAULT_NOT_A_MOCK", {
         contract: label,
         address: addresses[role],
@@ -264,9 +254,7 @@ export async function sendScript(
   const transactions: MockTransaction[] = [];
   for (let start = 0; start < script.length; start += CALLS_PER_TRANSACTION) {
     const part = script.slice(start, start + CALLS_PER_TRANSACTION);
-    // Counted, for assertions on a transaction of the same block.
-    const count = part.slice(0, 1).map(({ role }) => call(role, "countScript"));
-    const calls = [...count, ...part].map(
+    const calls = part.map(
       ({ role, data }) => [addresses[role], data] as const,
     );
     const data = mockInterfaces.vault.encodeFunctionData("script", [calls]);

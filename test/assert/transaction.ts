@@ -112,15 +112,6 @@ const undecidable: ReadonlyArray<
     },
     /^block \d+ of transaction 0x\w+ holds 2 transactions, so its own changes cannot be separated: mine it alone$/u,
   ],
-  [
-    "a transaction in whose block the mocks were changed",
-    async ({ mocks, settle }) => {
-      const sent = await settle();
-      await mocks.set({ volume: 1n });
-      return { sent };
-    },
-    /^the mocks were changed after transaction 0x\w+, in its block \d+, so its own changes cannot be separated: /u,
-  ],
   ...(
     [
       ["0x12", "got '0x12'"],
