@@ -57,6 +57,11 @@ export interface Source {
   readonly isBehindHardhat?: boolean;
 }
 
+/** True if the node answered with an error. */
+export function isNodeError({ code }: VaultError): boolean {
+  return code === "VAULT_RPC_ERROR";
+}
+
 /** True if no answer came, so that the same request may succeed later. */
 export function isUnanswered(error: unknown): boolean {
   return hasErrorCode(error, "VAULT_RPC_TIMEOUT", "VAULT_NETWORK_UNREACHABLE");

@@ -1,13 +1,14 @@
 import { TRANSACTION_GAS_CAP, toBlockId } from "../rpc/blocks.js";
 import type { Header, BlockId } from "../rpc/blocks.js";
 import { isDevelopmentNode } from "../rpc/chain.js";
+import { isNodeError } from "../rpc/errors.js";
 import type { CallRequest } from "../rpc/chain.js";
 import { max, min } from "@nomicfoundation/hardhat-utils/bigint";
 import { toQuantity } from "ethers";
 import type { NetworkConfig } from "hardhat/types/config";
 
 import { fallbackTo, vaultError } from "../errors.js";
-import type { GivenValue, VaultError } from "../errors.js";
+import type { GivenValue } from "../errors.js";
 import { formatGasPrice } from "../protocol/round.js";
 import type { VaultHost } from "../host.js";
 import type { Reverted } from "../rpc/revert-reason.js";
@@ -42,7 +43,6 @@ interface FeeLimit {
 const USUAL_TIP = 1_000_000_000n;
 /** A limit that leaves room for dearer days, and none for an absurd price. */
 const LIMIT_TIMES = 10n;
-const isRefused = ({ code }: VaultError): boolean => code === "VAULT_RPC_ERROR";
 
 /**
  * Returns the configured gas price, else the fees of ethers' `getFeeData`: twice the
@@ -60,7 +60,7 @@ export async function resolveFees(
     next,
     rpc
       .requestQuantity("eth_maxPriorityFeePerGas")
-      .catch(fallbackTo(USUAL_TIP, isRefused)),
+      .catch(fallbackTo(USUAL_TIP, isNodeError)),
   ]);
   if (baseFeePerGas === undefined) {
     return priceOf({ gasPrice: await rpc.requestQuantity("eth_gasPrice") });
@@ -200,7 +200,7 @@ export async function resolveGas(
         ? undefined
         : await estimateGas(rpc, { ...free, gasPrice: toQuantity(gasPrice) })
             // The account may be too poor to pay.
-            .catch(fallbackTo(undefined, isRefused));
+            .catch(fallbackTo(undefined, isNodeError));
     const estimate = priced ?? (await estimateGas(rpc, free));
     if ("reverted" in estimate) {
       return estimate;

@@ -33,19 +33,20 @@ const chainKinds = ["live", "development"] as const;
 /** Never one journal for both: a fork has the chain id and the genesis of its chain. */
 export type ChainKind = (typeof chainKinds)[number];
 
+/** The transaction that was mined. */
+const minedSchema = z
+  .object({ blockNumber: recordedCount, hash: recordedHash })
+  .strict();
+
 const endSchema = z
   .object({
     status: z.string(),
-    /** Error code of the outcome. */
+    /** Error code of the settlement. */
     code: z.string().optional(),
     reason: z.string().optional(),
+    mined: minedSchema.optional(),
   })
   .strict();
-
-const minedSchema = endSchema.extend({
-  blockNumber: recordedCount,
-  hash: recordedHash,
-});
 
 const journalSchema = z
   .object({
@@ -54,10 +55,8 @@ const journalSchema = z
     chainId: recordedCount,
     genesisHash: z.string(),
     vault: recordedAddress,
-    /** Outcome of a finished settlement, with the transaction that was mined. */
-    mined: minedSchema.optional(),
-    /** Outcome of a finished settlement of which no transaction was mined. */
-    unmined: endSchema.optional(),
+    /** Of a finished settlement. */
+    end: endSchema.optional(),
     /** An earlier settlement of the same round that was mined and reverted. */
     reverted: minedSchema.optional(),
     /** True once another process may have sent the transactions. */
@@ -215,12 +214,13 @@ export class Journal {
     return vaultError("VAULT_REVERTED_BEFORE", { network, hash, block });
   }
 
-  async #findReverted(round: VaultRound): Promise<JournalEntry["mined"]> {
+  async #findReverted(round: VaultRound): Promise<JournalEntry["reverted"]> {
     const last = await this.readFinished();
     if (last === undefined || !isSameRound(last.round, round)) {
       return undefined;
     }
-    return last.mined?.status === "reverted" ? last.mined : last.reverted;
+    const { end, reverted } = last;
+    return end?.status === "reverted" ? end.mined : reverted;
   }
 
   /**

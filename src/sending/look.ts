@@ -4,6 +4,7 @@ import { VaultError, fallbackTo } from "../errors.js";
 import type { Hex } from "../protocol/index.js";
 import { getBlockNumber } from "../rpc/blocks.js";
 import { getNonce } from "../rpc/chain.js";
+import { isNodeError } from "../rpc/errors.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 import {
   getReceipt,
@@ -162,7 +163,7 @@ async function findByNonce(
     await getNonce(rpc, from, block).then(
       (count) => count > nonce,
       // The node may have pruned that state.
-      fallbackTo(false, ({ code }) => code === "VAULT_RPC_ERROR"),
+      fallbackTo(false, isNodeError),
     );
   let [unused, used] = [sentAfterBlock, head];
   while (used - unused > 1) {

@@ -17,7 +17,7 @@ import {
 } from "../errors.js";
 import type { Address } from "../protocol/index.js";
 import { getAccounts, getNonce, isDevelopmentNode } from "../rpc/chain.js";
-import { classify } from "../rpc/errors.js";
+import { classify, isNodeError } from "../rpc/errors.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 
 /** Who signs, for a person. */
@@ -124,9 +124,7 @@ export async function findFreeNonce(
   const [counted, pending] = await Promise.all([
     // A node that lags does not have that block, so it returns no outdated count. The
     // state may be pruned before a person has confirmed.
-    getNonce(rpc, address, observed).catch(
-      fallbackTo(0, ({ code }) => code === "VAULT_RPC_ERROR"),
-    ),
+    getNonce(rpc, address, observed).catch(fallbackTo(0, isNodeError)),
     getNonce(rpc, address, "pending"),
   ]);
   // Some may have been mined since.

@@ -16,7 +16,7 @@ import type { VaultHost } from "../host.js";
 import { asRecord } from "../json.js";
 import type { Address, Hex } from "../protocol/index.js";
 import { getBlock } from "../rpc/blocks.js";
-import { ownerOf } from "../rpc/errors.js";
+import { isNodeError, ownerOf } from "../rpc/errors.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 import {
   estimateGas,
@@ -111,7 +111,7 @@ async function signByNode(
   // A node that refuses this may still sign when it sends.
   const answer = await rpc
     .request("eth_signTransaction", [toRpcTransaction(unsigned)])
-    .catch(fallbackTo(undefined, ({ code }) => code === "VAULT_RPC_ERROR"));
+    .catch(fallbackTo(undefined, isNodeError));
   const { raw = answer } = asRecord(answer);
   return typeof raw === "string" && isSignedAs(raw, unsigned) ? raw : undefined;
 }
@@ -334,7 +334,7 @@ export async function signReplacement(
 async function transferGas(rpc: RpcClient, from: string): Promise<bigint> {
   // Some rollups need more than the transfer itself.
   const estimate = await estimateGas(rpc, { from, to: from, data: "0x" }).catch(
-    fallbackTo(undefined, ({ code }) => code === "VAULT_RPC_ERROR"),
+    fallbackTo(undefined, isNodeError),
   );
   return estimate !== undefined && "gas" in estimate
     ? max(estimate.gas, TRANSFER_GAS)

@@ -241,9 +241,9 @@ class SettlementRun {
   ): Promise<SettlementResult> {
     const { vault, options } = this;
     const limit = new TimeLimit(options.timeoutMs);
-    const job = jobOf(vault, journal, entry, limit, options);
+    const job = this.#jobOf(journal, entry, limit);
     const replacing =
-      signer === undefined ? undefined : replacingOf(vault, signer, options);
+      signer === undefined ? undefined : this.#replacingBy(signer);
     const following = new Following({ ...job, replacing });
     for (;;) {
       const end = await following.toEnd();
@@ -260,7 +260,7 @@ class SettlementRun {
         await (
           end.kind === "stopped"
             ? journal.abandon(followed)
-            : finish(journal, followed, result.settlement)
+            : journal.finish({ ...followed, end: endOf(result.settlement) })
         ).catch((error: unknown) => {
           options.emit({ type: "trouble", message: describeProblem(error) });
         });
@@ -270,6 +270,43 @@ class SettlementRun {
         return result;
       }
     }
+  }
+
+  #jobOf(journal: Journal, entry: JournalEntry, limit: TimeLimit): Job {
+    const { vault, options } = this;
+    const { emit, pollingIntervalMs } = options;
+    const { transactions, sentAfterBlock, round, resumed } = entry;
+    const reader = vault.withOptions({ signal: limit.signal });
+    const ifExpired = options.ifExpired || entry.ifExpired === true;
+    return {
+      rpc: reader.rpc.withRetries(noRetries),
+      transactions,
+      isResumed: resumed === true,
+      sentAfterBlock,
+      confirmations:
+        options.confirmations ?? defaultConfirmations(vault, journal.chainKind),
+      limit,
+      pollingIntervalMs,
+      emit,
+      checkRound: roundChecker(reader, { intended: round, ifExpired }),
+      record: async (all) =>
+        await journal.update({ ...entry, transactions: all }),
+    };
+  }
+
+  #replacingBy(signer: Signer): Replacing {
+    const { vault, options } = this;
+    const { timeBeforeBumpingFees, maxFeeBumps = DEFAULT_FEE_BUMPS } =
+      vault.settlementSettings;
+    return {
+      requested: options.replacement,
+      // A person who resumes decides about the fee.
+      timeBeforeBumpingFees:
+        options.resume === true ? undefined : timeBeforeBumpingFees,
+      maxFeeBumps,
+      sign: async (newest, kind) =>
+        await signReplacement(vault, newest, kind, { ...options, signer }),
+    };
   }
 }
 
@@ -289,58 +326,12 @@ async function signEntry(
   const call = { ...settlementCall(route), chainId, nonce, gas, fees };
   const transaction = await sign(rpc, signer, call);
   const preparedAt = Date.now();
-  const guard = route.guard?.address;
   return {
     sentAfterBlock: block.number,
     round,
     transactions: [{ ...transaction, kind: "settlement", preparedAt }],
-    ...(guard !== undefined && { guard }),
-    ...(ifExpired && { ifExpired }),
-  };
-}
-
-function jobOf(
-  vault: VaultHost,
-  journal: Journal,
-  entry: JournalEntry,
-  limit: TimeLimit,
-  options: ParsedOptions,
-): Job {
-  const reader = vault.withOptions({ signal: limit.signal });
-  return {
-    rpc: reader.rpc.withRetries(noRetries),
-    transactions: entry.transactions,
-    isResumed: entry.resumed === true,
-    sentAfterBlock: entry.sentAfterBlock,
-    confirmations:
-      options.confirmations ?? defaultConfirmations(vault, journal.chainKind),
-    limit,
-    pollingIntervalMs: options.pollingIntervalMs,
-    emit: options.emit,
-    checkRound: roundChecker(reader, {
-      intended: entry.round,
-      ifExpired: options.ifExpired || entry.ifExpired === true,
-    }),
-    record: async (all) =>
-      await journal.update({ ...entry, transactions: all }),
-  };
-}
-
-function replacingOf(
-  vault: VaultHost,
-  signer: Signer,
-  options: ParsedOptions,
-): Replacing {
-  const { timeBeforeBumpingFees, maxFeeBumps = DEFAULT_FEE_BUMPS } =
-    vault.settlementSettings;
-  return {
-    requested: options.replacement,
-    // A person who resumes decides about the fee.
-    timeBeforeBumpingFees:
-      options.resume === true ? undefined : timeBeforeBumpingFees,
-    maxFeeBumps,
-    sign: async (newest, kind) =>
-      await signReplacement(vault, newest, kind, { ...options, signer }),
+    guard: route.guard?.address,
+    ifExpired: ifExpired ? true : undefined,
   };
 }
 
@@ -364,8 +355,8 @@ async function describeFinished(
       : "in process there is no journal";
     throw vaultError("VAULT_NOTHING_TO_RESUME", { vault, network, file });
   }
-  const { round, mined } = last;
-  const { status, code, reason } = mined ?? last.unmined ?? {};
+  const { round, end } = last;
+  const { status, code, reason, mined } = end ?? {};
   const where = mined === undefined ? "" : ` in block ${mined.blockNumber}`;
   const finished = `An earlier run finished the settlement of ${describeRound(round)}: ${status ?? "nothing was mined"}${where}.`;
   const problem = code !== undefined && isErrorCode(code) ? code : null;
@@ -382,20 +373,20 @@ async function describeFinished(
   );
 }
 
-/** Writes the end to the journal. */
-async function finish(
-  journal: Journal,
-  entry: JournalEntry,
-  { status, code, reason, blockNumber, hash }: Settlement,
-): Promise<void> {
-  const end = {
+/** The end as the journal keeps it. */
+function endOf({
+  status,
+  code,
+  reason,
+  blockNumber,
+  hash,
+}: Settlement): JournalEntry["end"] {
+  const mined =
+    blockNumber === null || hash === null ? undefined : { blockNumber, hash };
+  return {
     status,
-    ...(code !== null && { code }),
-    ...(reason !== null && { reason }),
+    code: code ?? undefined,
+    reason: reason ?? undefined,
+    mined,
   };
-  await journal.finish(
-    blockNumber === null || hash === null
-      ? { ...entry, unmined: end }
-      : { ...entry, mined: { ...end, blockNumber, hash } },
-  );
 }

@@ -338,7 +338,7 @@ describe("settleAll with resume", () => {
     },
   ]);
 
-  for (const [what, mined, is] of [
+  for (const [what, end, is] of [
     [
       "reverted",
       { status: "reverted", code: "VAULT_CALL_REVERTED" },
@@ -366,7 +366,7 @@ describe("settleAll with resume", () => {
           version: 1,
           ...journalSubject,
           ...entry,
-          mined: { ...mined, blockNumber: 6, hash: HASH },
+          end: { ...end, mined: { blockNumber: 6, hash: HASH } },
         },
         ".finished",
       );
@@ -380,8 +380,8 @@ describe("settleAll with resume", () => {
       keeper.refuseWith("0x");
     });
     await keeper.settle();
-    const { mined } = await keeper.journal(".finished");
-    expect(mined).to.include({
+    const { end } = await keeper.journal(".finished");
+    expect(end).to.include({
       status: "reverted",
       code: "VAULT_CALL_REVERTED",
     });

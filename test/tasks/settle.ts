@@ -98,9 +98,10 @@ describe("vault settle", () => {
 
   it("settle --resume fails if another run found that a token stayed in the guard", async () => {
     const code = "VAULT_GUARD_KEEPS_TOKENS";
-    const mined = { status: "settled", code, blockNumber: 6, hash: HASH };
+    const mined = { blockNumber: 6, hash: HASH };
+    const end = { status: "settled", code, mined };
     await keeper.writeJournal(
-      { version: 1, ...journalSubject, ...entry, mined },
+      { version: 1, ...journalSubject, ...entry, end },
       ".finished",
     );
     const options = { resume: true };
