@@ -31,19 +31,18 @@ const readings = standaloneQueries.map(({ operation, args, path }) => ({
   fields: operationEntry(operation).outputs,
 }));
 
-/**
- * @param watched Readings of contracts that are not in `contracts` are left out. Each of the
- * accounts, of which the sender comes first, has its balances.
- */
+/** Omits the readings of contracts that are not in `contracts`. */
 export function makeWatchList(watched: {
   readonly network: string;
   readonly contracts: readonly LocatedRole[];
-  readonly accounts: readonly Address[];
+  readonly sender: Address;
   readonly orderIDs?: readonly bigint[] | undefined;
-  readonly tokens?: readonly Address[];
+  readonly tokens?: readonly Address[] | undefined;
 }): WatchList {
-  const { network, contracts, orderIDs = [], tokens = [] } = watched;
-  const accounts = [...new Set(watched.accounts)];
+  const { network, contracts, sender, orderIDs = [] } = watched;
+  const tokens = [...new Set(watched.tokens)];
+  const addresses = contracts.map(({ address }) => address);
+  const accounts = [...new Set([sender, ...addresses])];
   const orders = orderIDs.map((id) => ({
     name: `orders.${id}`,
     call: encodeCall("getOrderInfo", [id]),
