@@ -338,7 +338,7 @@ export function requireFuture(
 }
 
 /** An option of a schema: its name is the key, and this carries the type of its value. */
-interface Optional<Value> {
+export interface Optional<Value> {
   /** For the compiler only. */
   readonly type?: Value;
 }
