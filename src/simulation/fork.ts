@@ -99,7 +99,8 @@ export async function fork(
     const { networkName: network } = vault;
     const sender = checksumAddress(from);
     const contracts = await vault.locateAll();
-    const watched = makeWatchList({ network, contracts, sender });
+    const accounts = [sender, ...contracts.map(({ address }) => address)];
+    const watched = makeWatchList({ network, contracts, accounts });
     const isVault = contracts.some(({ role }) => role === "vault");
     const route = isVault
       ? await findRoute(vault, sender, block.number)

@@ -12,10 +12,14 @@ import {
 } from "../client/inputs.js";
 import type { AccountLike, BlockTag, OptionsOf } from "../client/inputs.js";
 import { readOptions } from "../client/read-at-block.js";
-import { assertInvariant, invalidArgument, vaultError } from "../errors.js";
+import {
+  assertInvariant,
+  fallbackTo,
+  invalidArgument,
+  vaultError,
+} from "../errors.js";
 import { findRoute, namedTokens } from "../guard/call.js";
 import type { SettlementRoute } from "../guard/call.js";
-import type { GuardedSettlement } from "../guard/round-guard.js";
 import type { VaultHost } from "../host.js";
 import type { Address } from "../protocol/index.js";
 import { blockAfter, getNextBlock } from "../rpc/blocks.js";
@@ -26,7 +30,7 @@ import { describe } from "./describe.js";
 import { simulateInProcess, simulateOnFork } from "./engines/in-process.js";
 import { simulateOnNode } from "./engines/simulate-v1.js";
 import { forkedBlockOptions, readForkedBlock } from "./fork.js";
-import { TRANSFER_TOPIC, contractsNaming, gainOf } from "./tokens.js";
+import { contractsNaming } from "./tokens.js";
 import type {
   Attempt,
   ChainState,
@@ -244,11 +248,12 @@ export async function simulate(
   const watched = makeWatchList({
     network,
     contracts,
-    sender,
+    accounts: [sender, ...contracts.map(({ address }) => address)],
     orderIDs,
-    tokens,
+    tokens: [...new Set(tokens)],
   });
-  const run = await runFirst(vault, request.engine, attempt, watched);
+  const engines = enginesFor(vault, request);
+  const run = await runFirst(vault, engines, attempt, watched);
   const { before } = run;
   const target = contracts.find(({ role }) => role === "vault");
   assertInvariant(target !== undefined, "a settlement without a vault");
@@ -258,7 +263,7 @@ export async function simulate(
     throw noCode("vault", target, network, base.number);
   }
   requireTokens(network, before);
-  const kept = tokensKeptBy(route.guard, run);
+  const kept = await findKept(vault, attempt, run);
   return {
     simulation: await describe(vault, attempt, run, kept),
     chainId: before.block.chainId,
@@ -289,25 +294,27 @@ const runners: Readonly<Record<SimulationEngine, Engine>> = {
   "in-process": simulateInProcess,
 };
 
-/**
- * Runs the first engine that can: the chain's own EVM before that of a fork.
- *
- * @throws VaultError VAULT_ENGINE_UNAVAILABLE if none can
- */
+/** Engines to try, in this order: the chain's own EVM before that of a fork. */
+function enginesFor(
+  { connection }: VaultHost,
+  { engine, hardfork }: SimulationRequest,
+): readonly SimulationEngine[] {
+  if (connection.networkConfig.type !== "http") {
+    return ["in-process"];
+  }
+  if (engine !== undefined) {
+    return [engine];
+  }
+  return hardfork === undefined ? httpEngines : ["fork"];
+}
+
+/** @throws VaultError VAULT_ENGINE_UNAVAILABLE if none of the engines can */
 async function runFirst(
   vault: VaultHost,
-  named: HttpEngine | undefined,
+  engines: readonly SimulationEngine[],
   attempt: Attempt,
   watched: WatchList,
 ): Promise<Run> {
-  let engines: readonly SimulationEngine[] = ["simulateV1", "fork"];
-  if (vault.connection.networkConfig.type !== "http") {
-    engines = ["in-process"];
-  } else if (named !== undefined) {
-    engines = [named];
-  } else if (attempt.hardfork !== undefined) {
-    engines = ["fork"];
-  }
   const problems: string[] = [];
   for (const engine of engines) {
     const run = await runners[engine](vault, attempt, watched);
@@ -323,21 +330,46 @@ async function runFirst(
   });
 }
 
-/** The tokens that stay in the guard: what it gets by a `Transfer`, and does not forward. */
-function tokensKeptBy(
-  guard: GuardedSettlement | undefined,
-  { failed, logs, transfers }: Run,
-): readonly Address[] {
+/**
+ * Finds the tokens that stay in the guard. Events alone prove nothing: if one of a token
+ * that the guard does not forward names the guard, its balance is read before and after.
+ */
+async function findKept(
+  vault: VaultHost,
+  attempt: Attempt,
+  { engine, failed, logs }: Run,
+): Promise<readonly Address[]> {
+  const { from, guard } = attempt.route;
   if (guard === undefined || failed !== undefined) {
     return [];
   }
-  const { address, tokens } = guard;
-  return contractsNaming(address, logs, TRANSFER_TOPIC).filter((token) => {
-    const own = transfers.filter(
-      (one) => one.token === token && [one.from, one.to].includes(address),
-    );
-    // An event in another form than that of ERC-20 does not tell who gets how much.
-    const isPaid = own.length === 0 || gainOf(address, own, token) > 0n;
-    return isPaid && !tokens.includes(token);
+  const suspects = contractsNaming(guard.address, logs).filter(
+    (token) => token !== guard.address && !guard.tokens.includes(token),
+  );
+  if (suspects.length === 0) {
+    return [];
+  }
+  const watched = makeWatchList({
+    network: vault.networkName,
+    contracts: [],
+    accounts: [from, guard.address],
+    tokens: suspects,
   });
+  // A node may refuse the second simulation, or a suspect take all gas that the node gives:
+  // then a fork reads, whatever the options name. It gives enough.
+  const engines =
+    engine === "simulateV1" ? [engine, "fork" as const] : [engine];
+  const second = await runFirst(vault, engines, attempt, watched).catch(
+    fallbackTo(undefined, ({ code }) => code === "VAULT_ENGINE_UNAVAILABLE"),
+  );
+  if (second === undefined || second.failed !== undefined) {
+    // Nobody can tell: what an event names may stay.
+    return suspects;
+  }
+  const { before, after } = second;
+  const held = ({ balances }: ChainState, of: Address): bigint =>
+    balances.find(
+      ({ account, token }) => account === guard.address && token === of,
+    )?.amount ?? 0n;
+  return suspects.filter((token) => held(after, token) > held(before, token));
 }

@@ -24,7 +24,7 @@ import type { TokenDescription, Transfer } from "./types.js";
 export const NATIVE = "native";
 
 /** `Transfer(address,address,uint256)` of ERC-20 and ERC-721. */
-export const TRANSFER_TOPIC =
+const TRANSFER_TOPIC =
   "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
 
 /** Address of the logs of native transfers in `eth_simulateV1`. */
@@ -85,36 +85,27 @@ export function transfersIn(logs: unknown): readonly Transfer[] | undefined {
   });
 }
 
-/**
- * Finds the contracts with an event that names an account, which may have got a token,
- * whichever of the event's arguments are indexed.
- *
- * @param name First topic of the events that count. Default: all.
- */
+/** Finds the contracts with an event that names an account: it may have got a token. */
 export function contractsNaming(
   account: Address,
   logs: unknown,
-  name?: string,
 ): readonly Address[] {
   const found = (eventsIn(logs) ?? []).flatMap(({ contract, topics, data }) =>
-    contract !== NATIVE &&
-    (name === undefined || topics[0] === name) &&
-    [...topics, data].join("").includes(hexWord(account))
+    contract !== NATIVE && [...topics, data].join("").includes(hexWord(account))
       ? contract
       : [],
   );
   return [...new Set(found)];
 }
 
-/** What an account gains of a token by these transfers, or loses. */
+/** Wei that an account gains by these transfers, or loses. */
 export function gainOf(
   account: string,
   transfers: readonly Transfer[],
-  token: Transfer["token"] = NATIVE,
 ): bigint {
   let gain = 0n;
-  for (const { token: moved, from, to, amount } of transfers) {
-    if (moved === token) {
+  for (const { token, from, to, amount } of transfers) {
+    if (token === NATIVE) {
       gain += (to === account ? amount : 0n) - (from === account ? amount : 0n);
     }
   }

@@ -31,18 +31,19 @@ const readings = standaloneQueries.map(({ operation, args, path }) => ({
   fields: operationEntry(operation).outputs,
 }));
 
-/** Omits the readings of contracts that are not in `contracts`. */
+/**
+ * @param watched Readings of contracts that are not in `contracts` are left out. Each of the
+ * accounts, of which the sender comes first, has its balances.
+ */
 export function makeWatchList(watched: {
   readonly network: string;
   readonly contracts: readonly LocatedRole[];
-  readonly sender: Address;
+  readonly accounts: readonly Address[];
   readonly orderIDs?: readonly bigint[] | undefined;
-  readonly tokens?: readonly Address[] | undefined;
+  readonly tokens?: readonly Address[];
 }): WatchList {
-  const { network, contracts, sender, orderIDs = [] } = watched;
-  const tokens = [...new Set(watched.tokens)];
-  const addresses = contracts.map(({ address }) => address);
-  const accounts = [...new Set([sender, ...addresses])];
+  const { network, contracts, orderIDs = [], tokens = [] } = watched;
+  const accounts = [...new Set(watched.accounts)];
   const orders = orderIDs.map((id) => ({
     name: `orders.${id}`,
     call: encodeCall("getOrderInfo", [id]),

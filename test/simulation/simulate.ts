@@ -320,7 +320,7 @@ describe("a simulation through a guard", () => {
     }
   });
 
-  it("the first note names the token that the guard keeps, and a named one is forwarded", async () => {
+  it("the first note names the token that the guard keeps, whose balance a second request reads, and a named one is forwarded", async () => {
     const log = {
       address: TOKEN,
       topics: [TRANSFER, `0x${word(VAULT)}`, `0x${word(GUARD)}`],
@@ -331,8 +331,15 @@ describe("a simulation through a guard", () => {
       [[NOBODY, TOKEN], false],
     ] as const) {
       const node = new ScriptedNode();
-      changeCalls(node, (place) =>
-        place === 0 ? { status: "0x1", error: undefined, logs: [log] } : {},
+      // The token answers with the balance; it rises in the second request.
+      changeCalls(node, (place, _call, calls) =>
+        place === 0
+          ? { status: "0x1", error: undefined, logs: [log] }
+          : calls.length === 8 && place === 3
+            ? { returnData: `0x${word(3n)}` }
+            : calls.length === 8 && place === -2
+              ? { returnData: `0x${word(0n)}` }
+              : {},
       );
       const { notes } = await simulateGuarded(node, { tokens });
       expect(
@@ -340,7 +347,7 @@ describe("a simulation through a guard", () => {
           notes[0] ?? "",
         ),
       ).to.equal(isKept);
-      expect(node.count("eth_simulateV1")).to.equal(1);
+      expect(node.count("eth_simulateV1")).to.equal(isKept ? 2 : 1);
       const { calls } = askedOf(node);
       const { input } = calls[settlementIn(calls)] ?? {};
       expect(parseGuarded(GUARD, String(input))?.guard.tokens).to.have.length(

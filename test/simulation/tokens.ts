@@ -8,7 +8,6 @@ import {
 import { expect } from "chai";
 
 import {
-  TRANSFER_TOPIC,
   contractsNaming,
   describeTokens,
   nativeTransfersOf,
@@ -177,12 +176,6 @@ describe("events that name a guard", () => {
       expect(contractsNaming(guard, logs)).to.deep.equal([token]);
     });
   }
-
-  it("contractsNaming() finds events of a name alone, if one is given", () => {
-    const logs = [log(2, vault, guard)];
-    expect(contractsNaming(guard, logs, id("Sent()"))).to.deep.equal([token]);
-    expect(contractsNaming(guard, logs, TRANSFER_TOPIC)).to.deep.equal([]);
-  });
 
   it("contractsNaming() finds none of another account, of native currency, or of another form", () => {
     const native = { ...log(2, guard), address: `0x${"E".repeat(40)}` };
