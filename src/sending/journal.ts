@@ -239,7 +239,7 @@ export class Journal {
     }
     // A development node left it behind before it was restarted.
     if (this.chainKind === "development") {
-      await this.#remove(this.file);
+      await this.#put(this.file, undefined);
     }
   }
 
@@ -250,7 +250,7 @@ export class Journal {
    */
   public async begin(entry: JournalEntry): Promise<void> {
     try {
-      await this.#write(this.file, entry, createProjectFile);
+      await this.#put(this.file, entry, createProjectFile);
     } catch (error) {
       await this.requireNoneOpen();
       throw error;
@@ -264,7 +264,7 @@ export class Journal {
   public async update(entry: JournalEntry): Promise<boolean> {
     return await this.#replace(entry, async ({ resumed }) => {
       const all = { ...entry, resumed: entry.resumed ?? resumed };
-      await this.#write(this.file, all);
+      await this.#put(this.file, all);
     });
   }
 
@@ -275,7 +275,7 @@ export class Journal {
   public async abandon(entry: JournalEntry): Promise<void> {
     await this.#replace(entry, async ({ resumed }) => {
       if (resumed !== true) {
-        await this.#remove(this.file);
+        await this.#put(this.file, undefined);
       }
     });
   }
@@ -290,9 +290,9 @@ export class Journal {
         const reverted = await this.#findReverted(entry.round).catch(
           fallbackTo(undefined),
         );
-        await this.#write(this.finishedFile, { ...entry, reverted });
+        await this.#put(this.finishedFile, { ...entry, reverted });
       }
-      await this.#remove(this.file);
+      await this.#put(this.file, undefined);
     });
   }
 
@@ -333,7 +333,7 @@ export class Journal {
     // A process that was killed before it wrote anything has sent nothing. One that runs
     // may be about to write.
     if (found?.size === 0 && Date.now() - found.mtimeMs > EMPTY_MS) {
-      await this.#remove(file);
+      await this.#put(file, undefined);
       return undefined;
     }
     const invalid = (problem: string, cause?: unknown): VaultError =>
@@ -357,29 +357,29 @@ export class Journal {
     return read;
   }
 
-  async #write(
+  /**
+   * Writes an entry, or removes the file.
+   *
+   * @throws VaultError VAULT_JOURNAL_NOT_WRITTEN
+   */
+  async #put(
     file: string,
-    entry: JournalEntry,
+    entry: JournalEntry | undefined,
     write: typeof createProjectFile = writeProjectFile,
   ): Promise<void> {
-    const { projectRoot, subject } = this;
-    const content: JournalFile = { version: 1, ...subject, ...entry };
-    await this.#change(
-      async () => await write(projectRoot, file, content, ONLY_OWNER),
-    );
-  }
-
-  async #remove(file: string): Promise<void> {
-    const place = path.join(this.projectRoot, file);
-    await this.#change(async () => await rm(place, { force: true }));
-  }
-
-  /** @throws VaultError VAULT_JOURNAL_NOT_WRITTEN */
-  async #change(change: () => Promise<void>): Promise<void> {
+    const { projectRoot, subject, isKept } = this;
+    if (!isKept) {
+      return;
+    }
     try {
-      await (this.isKept ? change() : undefined);
+      if (entry === undefined) {
+        await rm(path.join(projectRoot, file), { force: true });
+      } else {
+        const content: JournalFile = { version: 1, ...subject, ...entry };
+        await write(projectRoot, file, content, ONLY_OWNER);
+      }
     } catch (error) {
-      const details = { file: this.file, problem: reasonOf(error) };
+      const details = { file, problem: reasonOf(error) };
       throw vaultError("VAULT_JOURNAL_NOT_WRITTEN", details, error);
     }
   }

@@ -42,8 +42,8 @@ import type { Agreed } from "./prepare.js";
 
 /** As in Hardhat Ignition. */
 const DEFAULT_FEE_BUMPS = 4;
-/** Milliseconds to read the outcome, even if the timeout is over. */
-const LEAST_OUTCOME_MS = 10_000;
+/** Milliseconds to read what a settlement did, even if the timeout is over. */
+const LEAST_READING_MS = 10_000;
 
 /** @see HardhatVault.settleAll */
 export async function runSettlement(
@@ -137,7 +137,11 @@ class SettlementRun {
     return await inTurn(rpc, address, async () => await this.#settleAs(signer));
   }
 
-  /** Each step may end it until the journal is written, and nothing is sent before. */
+  /**
+   * Reads the round and the journal, finds the route, and whether there is anything to do;
+   * simulates, shows and asks; signs, writes the journal, and follows. Each step before the
+   * journal may end the run, and nothing is sent before it.
+   */
   async #settleAs(signer: Signer): Promise<SettlementResult | Stopped> {
     const { vault, options } = this;
     const { ifExpired, partial, tokens = [] } = options;
@@ -156,7 +160,7 @@ class SettlementRun {
     // Only now, so that a wrong key or guard fails every run of a keeper.
     const obstacle =
       (await findObstacle(vault, current, options)) ??
-      (await this.#findRevertBefore(journal, round));
+      (await this.#checkRevertBefore(journal, round));
     if (obstacle !== undefined) {
       return obstacle;
     }
@@ -175,7 +179,7 @@ class SettlementRun {
   }
 
   /** It may revert again, at the same price. A person is told; unattended it is refused. */
-  async #findRevertBefore(
+  async #checkRevertBefore(
     journal: Journal,
     round: VaultRound,
   ): Promise<Stopped | undefined> {
@@ -254,7 +258,7 @@ class SettlementRun {
         followed,
         end,
         this.#preview,
-        Math.max(limit.remaining, LEAST_OUTCOME_MS),
+        Math.max(limit.remaining, LEAST_READING_MS),
       );
       if (result.isFinal) {
         await (
