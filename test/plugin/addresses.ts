@@ -2,12 +2,10 @@ import { join } from "node:path";
 import { mkdir, readFile, utimes, writeFile } from "node:fs/promises";
 
 import { expect } from "chai";
-import { ZeroAddress } from "ethers";
 import { configVariable } from "hardhat/config";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import type { ContractAddresses } from "../../src/client/index.js";
-import { configuredFrom } from "../../src/plugin/hardhat-vault.js";
 import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
 import type { ContractRole } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
@@ -145,17 +143,6 @@ describe("addresses of a vault", () => {
         problem: "its checksum is wrong",
       });
     }
-  });
-
-  it("configuredFrom() is the zero address, or that of the network with its checksum, which has to be right", async () => {
-    expect(configuredFrom("live", {})).to.equal(ZeroAddress);
-    const from = THIRD.toLowerCase();
-    expect(configuredFrom("live", { from })).to.equal(THIRD);
-    const { details } = await expectVaultError(
-      () => configuredFrom("live", { from: THIRD.replace("3C", "3c") }),
-      "VAULT_INVALID_ADDRESS",
-    );
-    expect(details).to.include({ where: "networks.live.from" });
   });
 
   it("a connection that was closed sends nothing more", async () => {

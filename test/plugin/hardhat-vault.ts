@@ -1,13 +1,77 @@
-import { expect } from "chai";
+import { inspect } from "node:util";
+import { assert, expect } from "chai";
+import { ZeroAddress } from "ethers";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import type { NetworkConnection } from "hardhat/types/network";
 
 import { VaultClient } from "../../src/client/index.js";
+import type { MockVaultHandle, HardhatVault } from "../../src/types.js";
+import {
+  ORDER_ID,
+  distinctState,
+  expectedReads,
+} from "../helpers/distinct-state.js";
+import { differentNodes } from "../helpers/every-node.js";
+import type { TestNode } from "../helpers/every-node.js";
+import { fetchProvider } from "../helpers/fetch-provider.js";
+import { configuredFrom } from "../../src/plugin/hardhat-vault.js";
+import { connectTo, createTestHre, hreOnLive } from "../helpers/hre.js";
+import { THIRD } from "../helpers/names.js";
 import { capture, connectMocks, deployMocks } from "../../src/mocks/index.js";
 import { asRecord } from "../../src/json.js";
-import type { HardhatVault, MockVaultHandle } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
-import { createTestHre } from "../helpers/hre.js";
+
+for (const { name, start } of differentNodes) {
+  describe(`every operation on ${name}`, () => {
+    let node: TestNode;
+    let hre: HardhatRuntimeEnvironment;
+    let connection: NetworkConnection;
+    let mocks: MockVaultHandle;
+
+    before(async () => {
+      node = await start();
+      hre = await (node.url === undefined
+        ? createTestHre()
+        : hreOnLive(node.url));
+      connection = await hre.network.getOrCreate();
+      mocks = await connection.vault.deployMocks({ overrides: distinctState });
+    });
+    after(async () => {
+      await connection.close();
+      await node.stop();
+    });
+
+    it("connection.vault, hre.vault and a VaultClient without Hardhat read every value", async () => {
+      const provider =
+        node.url === undefined ? connection.provider : fetchProvider(node.url);
+      for (const client of [
+        connection.vault,
+        hre.vault,
+        new VaultClient(provider, mocks.addresses),
+      ]) {
+        for (const { operation, args, expected } of expectedReads) {
+          const method: unknown = Reflect.get(client, operation);
+          assert(typeof method === "function");
+          const value: unknown = await Reflect.apply(method, client, args);
+          expect(value, `${operation}(${inspect(args)})`).to.deep.equal(
+            expected,
+          );
+        }
+      }
+    });
+
+    it("the typed contracts read the same values", async () => {
+      for (const contracts of [
+        connection.vault.contracts,
+        await hre.vault.contracts,
+      ]) {
+        const read = await contracts.trading.getOrderInfo(ORDER_ID);
+        expect(read.state).to.equal(255n);
+        expect(await contracts.vaultFactory.minSLDMargin()).to.equal(46n);
+      }
+    });
+  });
+}
 
 /** Calls what JavaScript can call, and TypeScript refuses: its line is in the stack. */
 async function callWith(
@@ -125,7 +189,7 @@ describe("misspelt options", () => {
         expect(error).to.have.property("name", "VaultError");
         expect(error)
           .to.have.property("stack")
-          .which.contains("test/plugin/option-names.");
+          .which.contains("test/plugin/hardhat-vault.");
       }
     });
   }
@@ -154,4 +218,72 @@ describe("misspelt options", () => {
       }
     });
   }
+});
+
+describe("the settings of a vault", () => {
+  const NOWHERE = "http://127.0.0.1:1";
+  const own = { tokenDecimals: 6, displayDecimals: { volume: 6 } };
+
+  it("configuredFrom() is the zero address, or that of the network with its checksum, which has to be right", async () => {
+    expect(configuredFrom("live", {})).to.equal(ZeroAddress);
+    const from = THIRD.toLowerCase();
+    expect(configuredFrom("live", { from })).to.equal(THIRD);
+    const { details } = await expectVaultError(
+      () => configuredFrom("live", { from: THIRD.replace("3C", "3c") }),
+      "VAULT_INVALID_ADDRESS",
+    );
+    expect(details).to.include({ where: "networks.live.from" });
+  });
+
+  it("display has the decimals of the settings, and nothing else without recorded mocks", async () => {
+    const { vault } = await connectTo(NOWHERE, { vault: own });
+    await vault.useScalesOfMocks();
+    expect(vault.display).to.deep.equal(own);
+    const { vault: bare } = await connectTo(NOWHERE);
+    await bare.useScalesOfMocks();
+    expect(bare.display).to.deep.equal({
+      ...{ tokenDecimals: undefined, displayDecimals: {} },
+    });
+  });
+
+  for (const [title, contracts, scaled] of [
+    ["all contracts are theirs", {}, true],
+    ["a contract is configured", { trading: THIRD }, false],
+  ] as const) {
+    it(`useScalesOfMocks() ${scaled ? "adopts" : "does not adopt"} the scales of recorded mocks if ${title}, and the settings come first`, async () => {
+      const { vault } = await connectTo(NOWHERE, {
+        vault: { ...own, contracts },
+      });
+      const found = { file: "x.json" };
+      Object.defineProperty(vault.deployments, "find", {
+        value: async () => await Promise.resolve(found),
+      });
+      await vault.useScalesOfMocks();
+      const { tokenDecimals, displayDecimals } = vault.display;
+      expect([tokenDecimals, displayDecimals?.volume]).to.deep.equal([6, 6]);
+      expect(displayDecimals?.order).to.equal(scaled ? 18 : undefined);
+    });
+  }
+
+  for (const [guard, found] of [
+    [undefined, undefined],
+    [false, undefined],
+    [
+      THIRD.toLowerCase(),
+      { address: THIRD, source: "networks.live.vault.guard" },
+    ],
+  ] as const) {
+    it(`guardAddress() of the setting ${String(guard)} is ${found === undefined ? "none" : "that address"}`, async () => {
+      const { vault } = await connectTo(NOWHERE, { vault: { guard } });
+      expect(await vault.guardAddress()).to.deep.equal(found);
+    });
+  }
+
+  it("deployments are recorded over HTTP alone", async () => {
+    const { vault } = await connectTo(NOWHERE);
+    expect(vault.deployments).to.not.equal(undefined);
+    const inProcess = await connectTo(undefined);
+    expect(inProcess.vault.deployments).to.equal(undefined);
+    await inProcess.close();
+  });
 });
