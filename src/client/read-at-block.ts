@@ -227,22 +227,18 @@ interface Values {
   readonly chainId: number;
   /** In the place of each call its value, or what stands for it. */
   readonly values: readonly unknown[];
-  /** For each of the further addresses, whether there is a contract. */
-  readonly codes: readonly boolean[];
 }
 
 /**
  * Reads values at a pinned block, all of its branch, in one request if the node can run
  * the lens.
  *
- * @param targets Further addresses, at which to look for code.
  * @param orFailed Makes what stands for a value that cannot be read, or throws its error.
  */
 export async function readAt(
   context: Context,
   pin: PinnedBlock,
   calls: readonly LocatedCall[],
-  targets: readonly string[] = [],
   orFailed?: (error: unknown) => unknown,
 ): Promise<Values> {
   const { rpc } = context;
@@ -250,16 +246,9 @@ export async function readAt(
   const block = context.block === "pending" ? context.block : pin;
   const at = { ...context, block };
   return await readOnBranch(rpc, pin, async () => {
-    const { lens, answers } = await askLens(at, calls, targets);
+    const { lens, answers } = await askLens(at, calls);
     return {
       chainId: lens?.chainId ?? (await getChainId(rpc)),
-      codes: await Promise.all(
-        targets.map(
-          async (target, index) =>
-            lens?.entries[calls.length + index]?.hasCode ??
-            (await hasCode(rpc, target, block)),
-        ),
-      ),
       // The last requests: at the newest block, nothing is older than they are. The contract
       // may refuse callers with code, such as the lens.
       values: await Promise.all(
@@ -283,9 +272,7 @@ export async function readAt(
 export async function readInOneCall(
   context: Context,
   calls: readonly LocatedCall[],
-): Promise<
-  (Omit<Values, "codes"> & { readonly block: BlockInfo }) | undefined
-> {
+): Promise<(Values & { readonly block: BlockInfo }) | undefined> {
   const { lens, answers } = await askLens(context, calls);
   if (
     lens === undefined ||
@@ -301,16 +288,8 @@ export async function readInOneCall(
 }
 
 /** @returns The answer of the lens, and of each call its value if it has one. */
-async function askLens(
-  context: Context,
-  calls: readonly LocatedCall[],
-  targets: readonly string[] = [],
-) {
-  const lens = await tryLens(context, [
-    ...calls,
-    // Only the presence of code matters here, not the result.
-    ...targets.map((address) => ({ address, data: "0x" })),
-  ]);
+async function askLens(context: Context, calls: readonly LocatedCall[]) {
+  const lens = await tryLens(context, calls);
   const answers = calls.map(({ operation }, index) => {
     const entry = lens?.entries[index];
     return lens !== undefined && entry?.status === "returned"
@@ -370,7 +349,7 @@ export async function takePinnedSnapshot(
   );
   const located = found.filter((query) => "data" in query);
   const { block, pin } = await readHeader(context);
-  const { values, chainId } = await readAt(context, pin, located, [], orThrow);
+  const { values, chainId } = await readAt(context, pin, located, orThrow);
   const left = values.values();
   const readings: Record<string, unknown> = {};
   for (const [index, { path }] of standaloneQueries.entries()) {

@@ -1,8 +1,14 @@
 // The round to settle, as the chain has it now, and how old the newest block is.
 
 import type { LocatedAddress } from "../client/addresses.js";
-import { encodeCall, noCode } from "../client/codec.js";
-import { locate, readAt, readHeader } from "../client/read-at-block.js";
+import { encodeCall } from "../client/codec.js";
+import {
+  failedReading,
+  isFailedReading,
+  locate,
+  readAt,
+  readHeader,
+} from "../client/read-at-block.js";
 import { vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { describeTime } from "../protocol/index.js";
@@ -36,21 +42,30 @@ export async function readRoundAt(
 ): Promise<RoundAtBlock> {
   const contract = await vault.addressOf("vault", "settleAll");
   const context = vault.readContext({ blockTag });
-  const call = await locate(context, encodeCall("getLatestRoundInfo", []));
+  const round = await locate(context, encodeCall("getLatestRoundInfo", []));
+  // settleAll returns nothing, so a call to an address without code succeeds, too: a
+  // reading of the vault does not.
+  const volume = await locate(context, encodeCall("queryVolume", []));
   const { block, pin } = await readHeader(context);
-  const { chainId, values, codes } = await readAt(
+  const { chainId, values } = await readAt(
     context,
     pin,
-    [call],
-    [contract.address],
+    [round, volume],
+    failedReading,
   );
   requireChain(vault, chainId);
-  // settleAll returns nothing, so a call to an address without code succeeds, too.
-  if (codes[0] !== true) {
-    throw noCode("vault", contract, vault.networkName);
+  const [found, volumeFound] = values;
+  if (isFailedReading(volumeFound)) {
+    const { error } = volumeFound;
+    if (error.kind !== "chain" || error.code === "VAULT_NO_CODE") {
+      throw error;
+    }
+  }
+  if (isFailedReading(found)) {
+    throw found.error;
   }
   // the decoder follows the table entry that makes the type
-  return { chainId, contract, block, round: values[0] as VaultRound };
+  return { chainId, contract, block, round: found as VaultRound };
 }
 
 /** The round at the newest block, and the next block, which would have the settlement. */

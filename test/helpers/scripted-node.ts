@@ -247,6 +247,9 @@ export class ScriptedNode extends ScriptedChain implements Eip1193Provider {
   }
 
   #vaultAnswer({ to, data, block, phase }: ContractCall): ContractAnswer {
+    if (this.options.codeOf?.(to, block) === "0x") {
+      return { reverted: false, data: "0x" };
+    }
     const round = this.rounds[block] ?? OPEN_ROUND;
     if (data.startsWith(SETTLE) && isSame(to, VAULT)) {
       const reverted = round.settled || this.revertsWith !== undefined;
