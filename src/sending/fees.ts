@@ -1,5 +1,5 @@
-import { TRANSACTION_GAS_CAP, toBlockId } from "../rpc/blocks.js";
-import type { Header, BlockId } from "../rpc/blocks.js";
+import { TRANSACTION_GAS_CAP } from "../rpc/blocks.js";
+import type { Header } from "../rpc/blocks.js";
 import { isDevelopmentNode } from "../rpc/chain.js";
 import { isNodeError } from "../rpc/errors.js";
 import type { CallRequest } from "../rpc/chain.js";
@@ -222,17 +222,12 @@ export async function resolveGas(
   return { gas: min(highest, wanted > most ? max(needed, most) : wanted) };
 }
 
-/** @param block State to estimate on. Default: the node's choice. */
 export async function estimateGas(
   rpc: RpcClient,
   call: Partial<CallRequest> & { readonly gasPrice?: string },
-  block?: BlockId,
 ): Promise<Gas | Reverted> {
   const method = "eth_estimateGas";
-  const answer = await rpc.requestOrRevert(method, [
-    call,
-    ...(block === undefined ? [] : [toBlockId(block)]),
-  ]);
+  const answer = await rpc.requestOrRevert(method, [call]);
   return "reverted" in answer
     ? answer
     : { gas: rpc.parser(method).quantity(answer.result) };

@@ -98,14 +98,11 @@ class SettlementRun {
     // VAULT_SETTLEMENT_UNFINISHED names the transaction of another run.
     const { transaction } = error?.details ?? {};
     const found = isHexString(transaction, 32) ? transaction : undefined;
+    const reason = stillOpen(ended.reason);
     const end =
       open === undefined
         ? { ...ended, hash: found }
-        : {
-            ...ended,
-            hash: found ?? newestOf(open).hash,
-            reason: stillOpen(ended.reason),
-          };
+        : { ...ended, hash: newestOf(open).hash, reason };
     const before = { round, guard: this.#guard, preview: this.#preview };
     return {
       settlement: toSettlement(end, open ?? before),
