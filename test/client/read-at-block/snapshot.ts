@@ -5,23 +5,23 @@ import {
   VaultClient,
   VaultError,
   isFailedReading,
-} from "../../src/client/index.js";
-import { encodeCall } from "../../src/client/codec.js";
-import { locate, readInOneCall } from "../../src/client/read-at-block.js";
+} from "../../../src/client/index.js";
+import { encodeCall } from "../../../src/client/codec.js";
+import { locate, readInOneCall } from "../../../src/client/read-at-block.js";
 import {
   operations,
   set,
   standaloneQueries,
-} from "../../src/protocol/index.js";
-import { expectVaultError } from "../helpers/assertions.js";
-import { speedUpTime } from "../helpers/deadlines.js";
+} from "../../../src/protocol/index.js";
+import { expectVaultError } from "../../helpers/assertions.js";
+import { speedUpTime } from "../../helpers/deadlines.js";
 import {
   documentedContracts,
   documentedNode,
-} from "../helpers/documented-node.js";
-import { fieldsOf } from "../helpers/fields.js";
-import { wordsOf } from "../helpers/scripted-contracts.js";
-import { ScriptedNode } from "../helpers/scripted-node.js";
+} from "../../helpers/documented-node.js";
+import { fieldsOf } from "../../helpers/fields.js";
+import { wordsOf } from "../../helpers/scripted-contracts.js";
+import { ScriptedNode } from "../../helpers/scripted-node.js";
 
 /** What a snapshot of the documented contracts holds. */
 const documentedReadings = async (client: VaultClient): Promise<unknown> => {

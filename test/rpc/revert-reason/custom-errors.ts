@@ -3,17 +3,17 @@ import { inspect } from "node:util";
 import { expect } from "chai";
 import { Interface } from "ethers";
 
-import { VaultClient, isFailedReading } from "../../src/client/index.js";
-import type { VaultClientOptions } from "../../src/client/index.js";
-import { PROJECT_FOLDER } from "../../src/files/project-file.js";
-import { encodeRevertData } from "../../src/mocks/index.js";
-import { Redactor } from "../../src/foreign-text.js";
-import { KnownNode } from "../../src/rpc/known-node.js";
-import { RpcClient } from "../../src/rpc/rpc-client.js";
-import { expectVaultError } from "../helpers/assertions.js";
-import { harmfulIn } from "../helpers/hostile-text.js";
-import { FACTORY, VAULT } from "../helpers/scripted-contracts.js";
-import { ScriptedNode } from "../helpers/scripted-node.js";
+import { VaultClient, isFailedReading } from "../../../src/client/index.js";
+import type { VaultClientOptions } from "../../../src/client/index.js";
+import { PROJECT_FOLDER } from "../../../src/files/project-file.js";
+import { encodeRevertData } from "../../../src/mocks/index.js";
+import { Redactor } from "../../../src/foreign-text.js";
+import { KnownNode } from "../../../src/rpc/known-node.js";
+import { RpcClient } from "../../../src/rpc/rpc-client.js";
+import { expectVaultError } from "../../helpers/assertions.js";
+import { harmfulIn } from "../../helpers/hostile-text.js";
+import { FACTORY, VAULT } from "../../helpers/scripted-contracts.js";
+import { ScriptedNode } from "../../helpers/scripted-node.js";
 
 /** A node whose contracts revert with this data. */
 const nodeThatReverts = (data: string): ScriptedNode =>
