@@ -184,7 +184,7 @@ export async function openFork(
   assertInvariant(hash !== undefined, "a block to fork without a hash");
   const { httpHeaders: headers, timeout, from } = upstream;
   const node = { url: await upstream.url.getUrl(), headers, timeout };
-  const memo = await Memo.open(rpc, node, { number, hash });
+  const memo = new Memo(rpc, node, { number, hash });
   memo.warm(plan);
   try {
     const chainId = await memo.begin();

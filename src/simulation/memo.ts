@@ -98,7 +98,8 @@ export class Memo {
    */
   public readonly folder = mkdtempSync(path.join(tmpdir(), "vault-fork-"));
 
-  private constructor(
+  /** What ends the requests of the live network's client ends those of the fork. */
+  constructor(
     { network, redactor, limits }: RpcClient,
     settings: HttpSettings,
     private readonly block: { readonly number: number; readonly hash: string },
@@ -112,17 +113,6 @@ export class Memo {
     this.#rpc = rpc.withRetries(fewRetries);
   }
 
-  /** @param live What ends its requests ends those of the fork. */
-  public static async open(
-    live: RpcClient,
-    settings: HttpSettings,
-    block: Memo["block"],
-  ): Promise<Memo> {
-    const memo = new Memo(live, settings, block);
-    await memo.#listen();
-    return memo;
-  }
-
   /** Of the server. */
   public get url(): string {
     const { port } = asRecord(this.#server.address());
@@ -130,12 +120,13 @@ export class Memo {
   }
 
   /**
-   * Fetches what Hardhat's simulator begins with: it ends the process if it does not get the
-   * block.
+   * Opens the server, and fetches what Hardhat's simulator begins with: it ends the process if
+   * it does not get the block.
    *
    * @returns The id of the chain.
    */
   public async begin(): Promise<number> {
+    await this.#listen();
     const chain = [CHAIN_METHOD] as const;
     const calls: readonly Call[] = [
       [BLOCK_METHOD, this.#at, true],

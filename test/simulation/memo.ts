@@ -66,15 +66,15 @@ describe("what a fork reads from its node", () => {
             ? byHash(request)
             : byNumber(),
     });
-    memo = await open();
+    memo = open();
   });
   afterEach(async () => {
     await memo.close();
     await server.stop();
   });
 
-  const open = async (): Promise<Memo> =>
-    await Memo.open(
+  const open = (): Memo =>
+    new Memo(
       new RpcClient(fetchProvider(server.url), "live"),
       { url: server.url, headers: {}, timeout: 10_000 },
       { number: NUMBER, hash: HASH },
@@ -332,6 +332,10 @@ describe("what a fork reads from its node", () => {
   });
 
   describe("for the simulator, on loopback", () => {
+    beforeEach(async () => {
+      await memo.begin();
+    });
+
     const post = async (body: unknown, url = memo.url): Promise<Response> =>
       await fetch(url, { method: "POST", body: JSON.stringify(body) });
 
@@ -369,7 +373,8 @@ describe("what a fork reads from its node", () => {
           .getActiveResourcesInfo()
           .filter((name) => name === "TCPServerWrap").length;
       const before = servers();
-      const other = await open();
+      const other = open();
+      await other.begin();
       expect(servers()).to.equal(before);
       const { url, folder } = other;
       expect(existsSync(folder)).to.equal(true);
