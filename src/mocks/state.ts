@@ -122,7 +122,7 @@ export function checkList(given: unknown, place: string): readonly unknown[] {
   return given;
 }
 
-function listOf(check: Check): Check {
+function arrayOf(check: Check): Check {
   return (given, place) =>
     checkList(given, place).map((each, index) =>
       check(each, `${place}[${index}]`),
@@ -167,7 +167,7 @@ export const checkNextRound = objectOf(
 const unknownAnswers: readonly UnknownOrders[] = ["zeros", "revert", "invalid"];
 
 const someMargins = objectOf(amounts);
-const marginsByTerms = listOf(objectOf({ ...amounts, ...terms }, amounts));
+const marginsByTerms = arrayOf(objectOf({ ...amounts, ...terms }, amounts));
 const someOrNoOrder = orNull(objectOf(valuesOf(getOrderInfo.outputs)));
 
 const range = { firstId: uint256, lastId: uint256 };
@@ -193,7 +193,7 @@ const changesCheck = objectOf({
     needsPrice: flag,
     reward: orNull(objectOf(reward, { amount: uint256 })),
   },
-  failures: listOf(checkFailure),
+  failures: arrayOf(checkFailure),
 });
 
 /** Checked changes to a state. */

@@ -37,6 +37,8 @@ describe("the reason of a failure", () => {
     ...[null, {}, { customError: "Nope" }, { panic: -1 }, { data: "0x1" }].map(
       (reason) => [reason] as const,
     ),
+    [{ data: "0x1" }, 'got "0x1"'],
+    [5, "got 5"],
     [{ customError: "A()", args: [1] }, "types/values length mismatch"],
     [{ customError: twoArgs, args: [] }, "types/values length mismatch"],
     [{ customError: twoArgs, args: [256, "x"] }, "value out-of-bounds"],
