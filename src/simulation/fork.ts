@@ -149,7 +149,6 @@ export function planFor(
   const coinbase = bytesToHexString(networksOf(vault).own.coinbase);
   const others = [from, ZeroAddress, NOBODYS_ADDRESS, ARB_SYS, coinbase];
   return {
-    // Of the lens, only the simulator has the code.
     calls: [
       ...reads.map(({ address: to, data }) => ({ from, to, data })),
       ...(route === undefined ? [] : [settlementCall(route)]),

@@ -113,16 +113,14 @@ export interface Attempt {
 export interface WatchList {
   /** The sender comes first. */
   readonly accounts: readonly Address[];
+  /** The first is of the accounts, by the lens at an unused address. */
   readonly reads: readonly ReadCall[];
   /**
-   * A reading that fails is an error in its place.
+   * Decodes the answers to the reads. A reading that fails is an error in its place.
    *
-   * @param answers In the order of the reads.
+   * @returns Undefined if the first is not answered by the lens.
    */
-  readonly decode: (
-    facts: LensFacts,
-    answers: readonly CallResult[],
-  ) => ChainState;
+  readonly decode: (answers: readonly CallResult[]) => ChainState | undefined;
 }
 
 /** Values or failed readings by name. Example: `pools.public`, `orders.7`. */

@@ -8,6 +8,7 @@ import {
   readWord,
 } from "../client/codec.js";
 import type { LocatedRole } from "../client/addresses.js";
+import { NOBODYS_ADDRESS, factsCall, parseFacts } from "../client/lens/lens.js";
 import type { LensFacts, ReadCall } from "../client/lens/lens.js";
 import { failedReading, isFailedReading } from "../client/read-at-block.js";
 import type { VaultSnapshot } from "../client/read-at-block.js";
@@ -55,12 +56,17 @@ export function makeWatchList(watched: {
       : [{ name, call: { ...call, ...contract } }];
   });
   const reads = [
+    factsCall(NOBODYS_ADDRESS, accounts),
     ...named.map(({ call }) => call),
     ...accounts.flatMap((account) =>
       tokens.map((token) => balanceCall(token, account)),
     ),
   ];
-  const decode: WatchList["decode"] = (facts, answers) => {
+  const decode: WatchList["decode"] = ([first, ...answers]) => {
+    const facts = parseFacts(first, accounts);
+    if (facts === undefined) {
+      return undefined;
+    }
     const found = new Map<string, unknown>();
     for (const [index, { name, call }] of named.entries()) {
       const answer = answers[index];

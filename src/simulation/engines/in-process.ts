@@ -4,12 +4,7 @@
 import { max } from "@nomicfoundation/hardhat-utils/bigint";
 import { dataSlice, isHexString, toQuantity } from "ethers";
 
-import {
-  NOBODYS_ADDRESS,
-  factsCall,
-  parseFacts,
-  lensCode,
-} from "../../client/lens/lens.js";
+import { NOBODYS_ADDRESS, lensCode } from "../../client/lens/lens.js";
 import type { ReadCall } from "../../client/lens/lens.js";
 import { requestAtBlock } from "../../client/read-at-block.js";
 import {
@@ -295,15 +290,14 @@ const executionFailure =
 
 async function readAll(
   vault: VaultHost,
-  { accounts, reads, decode }: WatchList,
+  { reads, decode }: WatchList,
   block: BlockId,
 ): Promise<ChainState> {
   const { from } = vault.readContext({});
-  const call = async (
-    { address: to, data }: ReadCall,
-    ...overrides: readonly object[]
-  ): Promise<CallResult> => {
+  const lens = { [NOBODYS_ADDRESS]: { code: lensCode } };
+  const call = async ({ address: to, data }: ReadCall): Promise<CallResult> => {
     const asked = { from, to, data };
+    const overrides = to === NOBODYS_ADDRESS ? [lens] : [];
     try {
       return await callContract(vault.rpc, asked, block, ...overrides);
     } catch (error) {
@@ -316,12 +310,7 @@ async function readAll(
       throw error;
     }
   };
-  const lens = { [NOBODYS_ADDRESS]: { code: lensCode } };
-  const [answer, ...answers] = await Promise.all([
-    call(factsCall(NOBODYS_ADDRESS, accounts), lens),
-    ...reads.map(async (read) => await call(read)),
-  ]);
-  const facts = parseFacts(answer, accounts);
-  assertInvariant(facts !== undefined, "the simulator ran no lens");
-  return decode(facts, answers);
+  const state = decode(await Promise.all(reads.map(call)));
+  assertInvariant(state !== undefined, "the simulator ran no lens");
+  return state;
 }

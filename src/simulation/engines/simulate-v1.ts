@@ -3,13 +3,7 @@ import type { Buffer } from "node:buffer";
 import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 import { isHexString } from "ethers";
 
-import {
-  NOBODYS_ADDRESS,
-  factsCall,
-  lendCall,
-  lensCode,
-  parseFacts,
-} from "../../client/lens/lens.js";
+import { NOBODYS_ADDRESS, lendCall, lensCode } from "../../client/lens/lens.js";
 import type { ReadCall } from "../../client/lens/lens.js";
 import { fallbackTo } from "../../errors.js";
 import { INTRINSIC_GAS, settlementCall } from "../../guard/call.js";
@@ -25,7 +19,7 @@ import type { Answered, RpcClient } from "../../rpc/rpc-client.js";
 import { decodeRevertReason, invalidOpcode } from "../../rpc/revert-reason.js";
 import { gainOf, transfersIn } from "../tokens.js";
 import { beforeRefunds, isOutOfGas, loanFor } from "../types.js";
-import type { Attempt, ChainState, Engine, WatchList } from "../types.js";
+import type { Attempt, Engine, WatchList } from "../types.js";
 import { accountIn } from "../watch-list.js";
 
 const METHOD = "eth_simulateV1";
@@ -49,8 +43,7 @@ export const simulateOnNode: Engine = async (vault, attempt, watched) => {
     return answer;
   }
   const [block, ...more] = parseSimulated(answer.result, networkName);
-  /** The accounts are read before the other reads. */
-  const readings = watched.reads.length + 1;
+  const readings = watched.reads.length;
   const { calls = [] } = block ?? {};
   const [lend, settle] = calls.slice(readings);
   const transfers = transfersIn(settle?.logs);
@@ -68,9 +61,11 @@ export const simulateOnNode: Engine = async (vault, attempt, watched) => {
   }
   // Geth shares 50,000,000 gas among all calls of a request.
   const starved = calls.find((call) => {
+    if (call.succeeded || call === lend) {
+      return false;
+    }
     const failed = { ...call, gasGiven: call === settle ? gas : READ_GAS };
-    const isOut = call !== lend && !call.succeeded && isOutOfGas(failed);
-    return isOut && !(call === settle && usesAllGas(failed));
+    return isOutOfGas(failed) && !(call === settle && usesAllGas(failed));
   });
   if (starved !== undefined) {
     const what = starved === settle ? "settleAll" : "a reading";
@@ -78,8 +73,9 @@ export const simulateOnNode: Engine = async (vault, attempt, watched) => {
       unavailable: `the node gives ${METHOD} ${starved.gasUsed} gas for ${what}, which uses it up`,
     };
   }
-  const before = stateIn(calls.slice(0, readings), watched);
-  const after = stateIn(calls.slice(readings + 2), watched);
+  const answers = calls.map(answerOf);
+  const before = watched.decode(answers.slice(0, readings));
+  const after = watched.decode(answers.slice(readings + 2));
   if (before === undefined || after === undefined) {
     return { unavailable: `${METHOD} does not apply state overrides` };
   }
@@ -117,7 +113,7 @@ export const simulateOnNode: Engine = async (vault, attempt, watched) => {
 /** The block to simulate. */
 function blockOf(
   { route, gas, gasPrice, next }: Attempt,
-  { accounts, reads }: WatchList,
+  { reads }: WatchList,
   reader: string,
 ): object {
   const { number, timestamp, baseFeePerGas } = next;
@@ -128,7 +124,7 @@ function blockOf(
     input,
     gas: READ_GAS_HEX,
   });
-  const before = [factsCall(NOBODYS_ADDRESS, accounts), ...reads].map(toCall);
+  const before = reads.map(toCall);
   const { data: input, ...call } = settlementCall(route);
   return {
     blockOverrides: {
@@ -205,21 +201,11 @@ interface SimulatedCall {
   readonly message: string | undefined;
 }
 
-/** @returns Undefined if the first call is not answered by the lens. */
-function stateIn(
-  calls: readonly SimulatedCall[],
-  { accounts, decode }: WatchList,
-): ChainState | undefined {
-  const [first, ...answers] = calls.map(
-    ({ succeeded, returned, data, message }): CallResult =>
-      succeeded
-        ? { data: returned }
-        : {
-            reverted: invalidOpcode(message ?? "") ?? decodeRevertReason(data),
-          },
-  );
-  const facts = parseFacts(first, accounts);
-  return facts === undefined ? undefined : decode(facts, answers);
+function answerOf(call: SimulatedCall): CallResult {
+  const { succeeded, returned, data, message } = call;
+  return succeeded
+    ? { data: returned }
+    : { reverted: invalidOpcode(message ?? "") ?? decodeRevertReason(data) };
 }
 
 /** @returns An empty list if the answer has another form. */
