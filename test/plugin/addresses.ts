@@ -99,24 +99,6 @@ describe("addresses of a vault", () => {
     });
   });
 
-  it("an instance names itself, and is the same object each time", async () => {
-    const daily = named.instance("daily");
-    expect(named.instance("daily")).to.equal(daily);
-    expect(daily.instance("daily")).to.equal(daily);
-    expect([
-      named.networkName,
-      named.instanceName,
-      daily.at({}).instanceName,
-      daily.instance("none").instanceName,
-    ]).to.deep.equal(["named", undefined, "daily", "none"]);
-  });
-
-  it("an instance of a vault whose operation has ended sends nothing more", async () => {
-    const signal = AbortSignal.abort("enough");
-    const read = named.withOptions({ signal }).instance("daily").queryVolume();
-    expect(await read.catch((reason: unknown) => reason)).to.equal("enough");
-  });
-
   for (const name of ["Daily", "constructor"]) {
     it(`instance("${name}") throws VAULT_INVALID_ARGUMENT with the names that there are`, async () => {
       const { details } = await expectVaultError(

@@ -286,4 +286,33 @@ describe("the settings of a vault", () => {
     expect(inProcess.vault.deployments).to.equal(undefined);
     await inProcess.close();
   });
+
+  describe("of an instance", () => {
+    const contracts = { vault: THIRD };
+    const connect = async (): Promise<NetworkConnection> =>
+      await connectTo(NOWHERE, {
+        vault: { contracts, instances: { daily: {}, none: {} } },
+      });
+
+    it("an instance names itself, and is the same object each time", async () => {
+      const { vault } = await connect();
+      const daily = vault.instance("daily");
+      expect(vault.instance("daily")).to.equal(daily);
+      expect(daily.instance("daily")).to.equal(daily);
+      expect([
+        vault.networkName,
+        vault.instanceName,
+        daily.at({}).instanceName,
+        daily.instance("none").instanceName,
+      ]).to.deep.equal(["live", undefined, "daily", "none"]);
+    });
+
+    it("an instance of a vault whose operation has ended sends nothing more", async () => {
+      const { vault } = await connect();
+      const signal = AbortSignal.abort("enough");
+      const ended = vault.withOptions({ signal });
+      const read = ended.instance("daily").queryVolume();
+      expect(await read.catch((reason: unknown) => reason)).to.equal("enough");
+    });
+  });
 });
