@@ -33,8 +33,7 @@ export async function orAbort<T>(
   }
   const timer = setTimeout(
     () => end?.(late()),
-    // A timer drops fractions, and no deadline ends early.
-    Math.ceil(Math.min(milliseconds, LONGEST_MS)),
+    Math.min(milliseconds, LONGEST_MS),
   );
   try {
     return await Promise.race([work(), over]);
