@@ -109,6 +109,7 @@ describe("redacted text", () => {
   it("quoteForeignText quotes in one line of limited length", () => {
     expect(quoteForeignText(" a\r\n\tb\u001b ")).to.equal("a b\\u{1b}");
     expect(quoteForeignText("x".repeat(1_000))).to.have.lengthOf(501);
+    expect(quoteForeignText("x".repeat(500))).to.equal("x".repeat(500));
   });
 
   describe("a secret of the configuration", () => {

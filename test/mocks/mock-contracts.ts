@@ -74,6 +74,12 @@ for (const { name, start } of differentNodes) {
       }
     });
 
+    it("set() without changes sends nothing", async () => {
+      const { number } = await vault.block();
+      await mocks.set({});
+      expect((await vault.block()).number).to.equal(number);
+    });
+
     it("set() adds more orders than a transaction holds", async () => {
       const orders = Object.fromEntries(
         Array.from({ length: 90 }, (_, index) => [
