@@ -160,7 +160,10 @@ export class Journal {
    * @throws VaultError VAULT_JOURNAL_OF_OTHER_CHAIN, VAULT_INVALID_JOURNAL
    */
   public async read(): Promise<JournalEntry | undefined> {
-    const found = await this.#load(this.file);
+    return this.#openIn(await this.#load(this.file));
+  }
+
+  #openIn(found: JournalFile | undefined): JournalFile | undefined {
     const { chainKind, genesisHash } = this.subject;
     if (chainKind === "development") {
       return this.#ofThisChain(found);
@@ -231,14 +234,15 @@ export class Journal {
    * VAULT_JOURNAL_OF_OTHER_CHAIN
    */
   public async requireNoneOpen(): Promise<void> {
-    const found = await this.read();
-    if (found !== undefined) {
-      const transaction = describeTransaction(found);
+    const present = await this.#load(this.file);
+    const open = this.#openIn(present);
+    if (open !== undefined) {
+      const transaction = describeTransaction(open);
       const details = { transaction, file: this.file };
       throw vaultError("VAULT_SETTLEMENT_UNFINISHED", details);
     }
     // A development node left it behind before it was restarted.
-    if (this.chainKind === "development") {
+    if (present !== undefined) {
       await this.#put(this.file, undefined);
     }
   }
@@ -249,12 +253,13 @@ export class Journal {
    * @throws VaultError as {@link requireNoneOpen}, VAULT_JOURNAL_NOT_WRITTEN
    */
   public async begin(entry: JournalEntry): Promise<void> {
-    try {
+    const create = async (): Promise<void> =>
       await this.#put(this.file, entry, createProjectFile);
-    } catch (error) {
+    await create().catch(async () => {
       await this.requireNoneOpen();
-      throw error;
-    }
+      // The other has finished meanwhile; the round is read again before anything is sent.
+      await create();
+    });
   }
 
   /**

@@ -57,6 +57,19 @@ describe("Journal", () => {
     await journal().begin(entry);
   });
 
+  it("is begun after another process that began one at the same moment, and has finished it", async () => {
+    await journal().begin(entry);
+    class Late extends Journal {
+      public override async requireNoneOpen(): Promise<void> {
+        await journal().finish(entry);
+        await super.requireNoneOpen();
+      }
+    }
+    const late = new Late(keeper.projectRoot, journalSubject);
+    await late.begin(entry);
+    expect(await journal().read()).to.deep.include({ round: entry.round });
+  });
+
   it("is begun by one of twenty at once; the others get VAULT_SETTLEMENT_UNFINISHED", async () => {
     const begun = await Promise.allSettled(
       Array.from({ length: 20 }, async (_, nonce) => {
