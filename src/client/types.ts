@@ -20,11 +20,8 @@ export type {
   StrictVaultSnapshot,
   VaultSnapshot,
 } from "./read-at-block.js";
-export type {
-  VaultAddresses,
-  VaultClientOptions,
-  VaultContracts,
-} from "./vault-client.js";
+export type { VaultContracts } from "./contracts.js";
+export type { VaultAddresses, VaultClientOptions } from "./vault-client.js";
 export type { VaultReads } from "./reads.js";
 export type {
   ErrorArgument,

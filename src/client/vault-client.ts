@@ -1,17 +1,11 @@
 import { inspect } from "node:util";
 
-import { BrowserProvider, Contract, ZeroAddress } from "ethers";
-import type { ContractRunner, Interface, InterfaceAbi } from "ethers";
+import { BrowserProvider, ZeroAddress } from "ethers";
+import type { ContractRunner, InterfaceAbi } from "ethers";
 
-import { LiquidityPool__factory } from "../bindings/factories/LiquidityPool__factory.js";
-import { Trading__factory } from "../bindings/factories/Trading__factory.js";
-import { UnderlyingAsset__factory } from "../bindings/factories/UnderlyingAsset__factory.js";
-import { VaultFactory__factory } from "../bindings/factories/VaultFactory__factory.js";
-import { Vault__factory } from "../bindings/factories/Vault__factory.js";
 import { GIVEN_PROVIDER, fallbackTo } from "../errors.js";
 import { contractRoleNames, contractRoles } from "../protocol/index.js";
 import type {
-  AbiName,
   Address,
   ContractRole,
   OperationArguments,
@@ -35,6 +29,8 @@ import type {
   LocatedRole,
 } from "./addresses.js";
 import { encodeCall } from "./codec.js";
+import { createContracts } from "./contracts.js";
+import type { VaultContracts } from "./contracts.js";
 import { errorAbisIn } from "../rpc/revert-reason.js";
 import type { ErrorAbisOf } from "../rpc/revert-reason.js";
 import {
@@ -410,46 +406,4 @@ export class VaultClient extends ReadMethods {
   protected runner(): ContractRunner {
     return new BrowserProvider(this.provider, "any");
   }
-}
-
-const factories = {
-  UnderlyingAsset: UnderlyingAsset__factory,
-  LiquidityPool: LiquidityPool__factory,
-  Trading: Trading__factory,
-  VaultFactory: VaultFactory__factory,
-  Vault: Vault__factory,
-} as const satisfies Record<AbiName, { createInterface(): Interface }>;
-
-export type VaultContracts = {
-  readonly [Role in ContractRole]: ReturnType<
-    (typeof factories)[(typeof contractRoles)[Role]["abi"]]["connect"]
-  >;
-};
-
-/** The ethers contracts by role, each made when it is first used. */
-function createContracts(
-  find: (role: ContractRole) => Promise<LocatedAddress>,
-  runner: () => ContractRunner,
-): VaultContracts {
-  const contracts = {};
-  for (const role of contractRoleNames) {
-    let contract: Contract | undefined;
-    const create = (): Contract => {
-      const made = new Contract(
-        { getAddress: async () => (await find(role)).address },
-        factories[contractRoles[role].abi].createInterface(),
-        runner(),
-      );
-      // ethers requests the address at once. A missing one is an error when the
-      // contract is used, not an unhandled rejection now.
-      made.getAddress().catch(() => undefined);
-      return made;
-    };
-    Object.defineProperty(contracts, role, {
-      enumerable: true,
-      get: () => (contract ??= create()),
-    });
-  }
-  // TypeChain's types describe what the generic contract does with this ABI; its own connect() takes no addressable
-  return contracts as VaultContracts;
 }
