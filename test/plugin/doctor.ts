@@ -493,9 +493,9 @@ describe("what doctor finds out of a guard", () => {
         ...fieldsOf(one),
         calls: calls.map((call, place) => ({
           ...fieldsOf(call),
-          // The request for the guard's balances has six calls: the balance is the second and the last.
-          ...(calls.length === 6 &&
-            place % 4 === 1 && { returnData: `0x${word(BigInt(place))}` }),
+          // The request for the guard's balances has eight calls: the balance is the third and the last.
+          ...(calls.length === 8 &&
+            place % 5 === 2 && { returnData: `0x${word(BigInt(place))}` }),
           logs,
         })),
       };
