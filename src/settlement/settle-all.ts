@@ -233,7 +233,7 @@ class SettlementRun {
    * If nothing more can be found out, the journal is released: the next settlement may begin.
    * Else it stays, to be resumed.
    *
-   * @param signer Signs replacements. Default: there are none.
+   * @param signer Signs replacements. Default: the transaction's account, once one is due.
    */
   async #followToEnd(
     journal: Journal,
@@ -243,8 +243,7 @@ class SettlementRun {
     const { vault, options } = this;
     const limit = new TimeLimit(options.timeoutMs);
     const job = this.#jobOf(journal, entry, limit);
-    const replacing =
-      signer === undefined ? undefined : this.#replacingBy(signer);
+    const replacing = this.#replacingBy(signer);
     const following = new Following({ ...job, replacing });
     for (;;) {
       const end = await following.toEnd();
@@ -295,7 +294,7 @@ class SettlementRun {
     };
   }
 
-  #replacingBy(signer: Signer): Replacing {
+  #replacingBy(signer: Signer | undefined): Replacing {
     const { vault, options } = this;
     const { timeBeforeBumpingFees, maxFeeBumps = DEFAULT_FEE_BUMPS } =
       vault.settlementSettings;
@@ -305,8 +304,13 @@ class SettlementRun {
       timeBeforeBumpingFees:
         options.resume === true ? undefined : timeBeforeBumpingFees,
       maxFeeBumps,
-      sign: async (newest, kind) =>
-        await signReplacement(vault, newest, kind, { ...options, signer }),
+      sign: async (newest, kind) => {
+        const by = signer ?? (await requireReplaceable(vault, newest));
+        return await signReplacement(vault, newest, kind, {
+          ...options,
+          signer: by,
+        });
+      },
     };
   }
 }

@@ -635,6 +635,18 @@ describe("settleAll, with a transaction that is not mined", () => {
     },
     {
       title:
+        "settleAll with resumeFirst raises the fees of an earlier run as often as the settings allow",
+      given: async (on) => {
+        await wait();
+        on.endAtLook(20);
+      },
+      network: bumping,
+      options: { resumeFirst: true },
+      is: "unconfirmed",
+      sends: 2,
+    },
+    {
+      title:
         "settleAll raises its fees four times if no setting says how often",
       given: ({ chain }) => {
         chain.mines = false;
