@@ -73,10 +73,10 @@ const timeout = option(
   "seconds",
   "Most seconds for a variable of the configuration, and then to read (default: 300 a request)",
 );
-/** The sender of calls. */
+/** The caller of reads. */
 const from = option(
   "address",
-  "Sender of the calls (default: networks.<name>.from, else the zero address)",
+  "Caller of the reads (default: networks.<name>.from, else the zero address)",
 );
 const operation = positional(operationNames, "Operation, as queryVolume");
 const pool = option(["public", "private"], "Pool: public or private");

@@ -16,7 +16,7 @@ import { invalidArgument, vaultError } from "../src/errors.js";
 import { toSafeJson } from "../src/foreign-text.js";
 import { asRecord } from "../src/json.js";
 import { configuredAddresses } from "../src/plugin/addresses.js";
-import { configuredFrom } from "../src/plugin/hardhat-vault.js";
+import { configuredCaller } from "../src/plugin/hardhat-vault.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import {
   isReadOperation,
@@ -147,7 +147,7 @@ export const requestAction = taskAction(
     const { operation, at = {}, instance } = args;
     const { role, data } = encodeCall(operation, parseWireArguments(args));
     const { name: network, config } = selectedNetwork(hre);
-    const { from = configuredFrom(network, config) } = args;
+    const { from = configuredCaller(network, config) } = args;
     const configured = [instance, undefined].map((one) =>
       configuredAddresses(network, config, one),
     );

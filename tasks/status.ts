@@ -27,7 +27,7 @@ import { clockForRoundEnd } from "../src/settlement/current-round.js";
 import {
   describeUnfinished,
   findNextRun,
-  findSettler,
+  findSenderWithoutKeys,
   findUnfinished,
 } from "../src/settlement/next-run.js";
 import type {
@@ -218,9 +218,9 @@ export async function readState(
   time?: number,
 ): Promise<VaultState> {
   const { blockTag = "latest" } = target;
-  const [{ snapshot, pin }, settler, found] = await Promise.all([
+  const [{ snapshot, pin }, sender, found] = await Promise.all([
     takePinnedSnapshot(vault, target),
-    findSettler(vault, target.from),
+    findSenderWithoutKeys(vault, target.from),
     findUnfinished(vault).catch(failedReading),
   ]);
   const { chainId, block, ...readings } = snapshot;
@@ -240,7 +240,7 @@ export async function readState(
     ? await readOnBranch(
         vault.rpc,
         pin,
-        async () => await findNextRun(vault, settler, known),
+        async () => await findNextRun(vault, sender, known),
       ).catch(failedReading)
     : { canBeSettled: null, code: null, reason: NEWEST_ONLY };
   const { canBeSettled, code, reason } = isFailedReading(run)
@@ -264,7 +264,7 @@ export async function readState(
       expired: left === null ? null : left <= 0n,
       secondsToEnd: left === null || left > MOST_SECONDS ? null : Number(left),
       canBeSettled,
-      canBeSettledBy: settler,
+      canBeSettledBy: sender,
       code,
       reason,
       openSettlement: open,

@@ -19,7 +19,7 @@ import {
 } from "./lens/lens.js";
 import type { LensAnswer, LensEntry } from "./lens/lens.js";
 import { readAnswer, readCall, requestAtBlock } from "./read-at-block.js";
-import type { Context, FailedReading } from "./read-at-block.js";
+import type { ReadContext, FailedReading } from "./read-at-block.js";
 
 /** An order and its id. Values are unscaled. */
 export type Order = { readonly orderID: bigint } & VaultOrder;
@@ -104,7 +104,7 @@ export class OrderReader {
    * @param singleReads Requests for one order at the same time.
    */
   constructor(
-    private readonly context: Context,
+    private readonly context: ReadContext,
     private readonly target: LocatedAddress,
     private readonly isRange: boolean,
     private readonly singleReads = SINGLE_READS,

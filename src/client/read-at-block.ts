@@ -26,11 +26,11 @@ import { explainAnswer } from "../rpc/revert-reason.js";
 import { checkOptions, optional } from "./inputs.js";
 import type { AccountLike, BlockTag, OptionsOf } from "./inputs.js";
 import { tryLens } from "./lens/lens.js";
-import type { Caller } from "./lens/lens.js";
+import type { CallContext } from "./lens/lens.js";
 
 export const readOptions = {
   /**
-   * Sender of the `eth_call`: an address, or whatever has one, as a signer or a contract.
+   * Caller that the contracts see: an address, or whatever has one, as a signer or a contract.
    * Default: the client's, else the zero address.
    */
   from: optional<AccountLike>(),
@@ -68,7 +68,7 @@ export const scanOptions = {
 export interface ScanOptions extends OptionsOf<typeof scanOptions> {}
 
 /** What reads need. One at another block takes a copy, by a spread. */
-export interface Context extends Caller {
+export interface ReadContext extends CallContext {
   /** @param operation Names in errors what needs the address. */
   readonly addressOf: (
     role: ContractRole,
@@ -80,7 +80,10 @@ export interface Context extends Caller {
 /** A vault, for whatever reads by several requests. */
 export interface Readable {
   /** @param standardTimeout Milliseconds if there is no deadline yet. */
-  openContext(options: ReadOptions, standardTimeout?: number): Promise<Context>;
+  openContext(
+    options: ReadOptions,
+    standardTimeout?: number,
+  ): Promise<ReadContext>;
 }
 
 /** The error in place of a reading that failed. */
@@ -123,7 +126,7 @@ export function isNotConfigured({ code }: Pick<VaultError, "code">): boolean {
 
 /** @throws VaultError for a contract without an address */
 export async function locate(
-  { addressOf }: Context,
+  { addressOf }: ReadContext,
   call: EncodedCall,
 ): Promise<LocatedCall> {
   return { ...call, ...(await addressOf(call.role, call.operation)) };
@@ -131,7 +134,7 @@ export async function locate(
 
 /** Reads by one `eth_call` of a contract. */
 export async function readCall(
-  context: Context,
+  context: ReadContext,
   call: LocatedCall,
 ): Promise<unknown> {
   const { rpc, from, block } = context;
@@ -154,7 +157,7 @@ export async function readCall(
  * @throws VaultError with the reason if the contract reverted
  */
 export async function readAnswer(
-  context: Context,
+  context: ReadContext,
   call: Omit<LocatedCall, "data">,
   given: CallResult,
   lacksCode: boolean,
@@ -208,10 +211,10 @@ export async function requestAtBlock<Answer>(
 }
 
 /** The header of a context's block; of the pending one, what the next block would have. */
-export async function readHeader({
-  rpc,
-  block,
-}: Context): Promise<{ readonly block: BlockInfo; readonly pin: PinnedBlock }> {
+export async function readHeader({ rpc, block }: ReadContext): Promise<{
+  readonly block: BlockInfo;
+  readonly pin: PinnedBlock;
+}> {
   if (typeof block === "object" && block.timestamp !== undefined) {
     const { number, timestamp } = block;
     return { block: { number, timestamp }, pin: block };
@@ -236,7 +239,7 @@ interface Values {
  * @param orFailed Makes what stands for a value that cannot be read, or throws its error.
  */
 export async function readAt(
-  context: Context,
+  context: ReadContext,
   pin: PinnedBlock,
   calls: readonly LocatedCall[],
   orFailed?: (error: unknown) => unknown,
@@ -270,7 +273,7 @@ export async function readAt(
  * @returns Undefined if one request does not do.
  */
 export async function readInOneCall(
-  context: Context,
+  context: ReadContext,
   calls: readonly LocatedCall[],
 ): Promise<(Values & { readonly block: BlockInfo }) | undefined> {
   const { lens, answers } = await askLens(context, calls);
@@ -288,7 +291,7 @@ export async function readInOneCall(
 }
 
 /** @returns The answer of the lens, and of each call its value if it has one. */
-async function askLens(context: Context, calls: readonly LocatedCall[]) {
+async function askLens(context: ReadContext, calls: readonly LocatedCall[]) {
   const lens = await tryLens(context, calls);
   const answers = calls.map(({ operation }, index) => {
     const entry = lens?.entries[index];

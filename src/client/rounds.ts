@@ -14,7 +14,7 @@ import {
 } from "./inputs.js";
 import type { BlockTag, OptionsOf } from "./inputs.js";
 import { locate, readCall, scanOptions } from "./read-at-block.js";
-import type { Context, Readable } from "./read-at-block.js";
+import type { ReadContext, Readable } from "./read-at-block.js";
 
 /** Requests at the same time, each one small `eth_call`. */
 const CONCURRENCY = 16;
@@ -228,7 +228,7 @@ function startsAfter(one: VaultRound, other: VaultRound): boolean {
 
 /** Reads the round of a block; none if the contract fails. */
 async function roundReader(
-  context: Context,
+  context: ReadContext,
   last: PinnedBlock,
 ): Promise<(block: number) => Promise<Look>> {
   const call = await locate(context, encodeCall("getLatestRoundInfo", []));
@@ -249,7 +249,7 @@ async function roundReader(
 }
 
 async function findRange(
-  { rpc, block }: Context,
+  { rpc, block }: ReadContext,
   fromBlock: BlockTag,
 ): Promise<readonly [first: number, last: PinnedBlock]> {
   const [first, last] = await Promise.all([

@@ -53,7 +53,7 @@ import {
   takePinnedSnapshot,
 } from "./read-at-block.js";
 import type {
-  Context,
+  ReadContext,
   ReadOptions,
   SnapshotOptions,
   StrictVaultSnapshot,
@@ -64,7 +64,7 @@ import { readRounds } from "./rounds.js";
 import type { PastRound, RoundsOptions } from "./rounds.js";
 
 const clientOptions = {
-  /** Sender of reads that name none: an address or a signer. Default: the zero address. */
+  /** Caller of reads that name none: an address or a signer. Default: the zero address. */
   from: optional<AddressLike>(),
   /** The network's name in error texts. */
   networkName: optional<string>(),
@@ -99,7 +99,7 @@ export class VaultClient extends ReadMethods {
   /** @internal */
   public readonly errorAbisOf: ErrorAbisOf;
   private readonly resolver: AddressResolver;
-  /** Sender of reads that name none. Default: `defaultFrom()`. */
+  /** Caller of reads that name none. Default: `defaultCaller()`. */
   protected readonly from: string | undefined;
   private madeContracts: VaultContracts | undefined;
 
@@ -371,8 +371,8 @@ export class VaultClient extends ReadMethods {
   /** @internal What reads at this block need. */
   public readContext({
     blockTag = "latest",
-  }: Pick<ReadOptions, "blockTag"> = {}): Context {
-    const { rpc, errorAbisOf, from = this.defaultFrom() } = this;
+  }: Pick<ReadOptions, "blockTag"> = {}): ReadContext {
+    const { rpc, errorAbisOf, from = this.defaultCaller() } = this;
     return {
       rpc,
       from,
@@ -392,13 +392,13 @@ export class VaultClient extends ReadMethods {
   public async openContext(
     options: ReadOptions,
     standardTimeout?: number,
-  ): Promise<Context> {
+  ): Promise<ReadContext> {
     const given = await withAddress(options);
     return this.withOptions(given, standardTimeout).readContext(options);
   }
 
-  /** Sender if neither the vault nor the read has one; a subclass may override it. */
-  protected defaultFrom(): string {
+  /** Caller if neither the vault nor the read has one; a subclass may override it. */
+  protected defaultCaller(): string {
     return ZeroAddress;
   }
 

@@ -338,9 +338,9 @@ export class HardhatVault extends VaultClient implements VaultHost {
     );
   }
 
-  /** Parsed on use, because most connections do not read with this sender. */
-  protected override defaultFrom(): string {
-    return configuredFrom(this.networkName, this.connection.networkConfig);
+  /** Parsed on use, because most connections do not read with this caller. */
+  protected override defaultCaller(): string {
+    return configuredCaller(this.networkName, this.connection.networkConfig);
   }
 
   protected override runner(): ContractRunner {
@@ -349,7 +349,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
 }
 
 /** @returns The network's `from`, else the zero address. */
-export function configuredFrom(
+export function configuredCaller(
   networkName: string,
   { from }: Pick<NetworkConfig, "from">,
 ): string {

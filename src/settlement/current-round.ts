@@ -123,19 +123,19 @@ export function roundChecker(
   intended: IntendedRound,
 ): CheckRound {
   return async (at) => {
-    const reader = vault.withOptions({ timeout: READ_AGAIN_MS });
+    const vaultWithDeadline = vault.withOptions({ timeout: READ_AGAIN_MS });
     if (at !== undefined) {
       return await findObstacle(
-        reader,
-        await readRoundAt(reader, at),
+        vaultWithDeadline,
+        await readRoundAt(vaultWithDeadline, at),
         intended,
       );
     }
-    const block = await reader.block();
-    await requireFreshHead(reader, block);
+    const block = await vaultWithDeadline.block();
+    await requireFreshHead(vaultWithDeadline, block);
     // Last, and at the newest block by then.
-    const round = await reader.getLatestRoundInfo();
-    return await findObstacle(reader, { block, round }, intended);
+    const round = await vaultWithDeadline.getLatestRoundInfo();
+    return await findObstacle(vaultWithDeadline, { block, round }, intended);
   };
 }
 

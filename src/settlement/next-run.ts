@@ -84,9 +84,9 @@ export function describeUnfinished({
  * Finds the account that would settle: the given one, else the network's `from`, else the
  * first account of the node.
  *
- * @returns The zero address if only a configured key names it, which a reader does not resolve.
+ * @returns The zero address if only a configured key names it, which a read does not resolve.
  */
-export async function findSettler(
+export async function findSenderWithoutKeys(
   { connection, context, rpc }: VaultHost,
   given: AccountLike | undefined,
 ): Promise<string> {

@@ -276,10 +276,10 @@ class SettlementRun {
     const { vault, options } = this;
     const { emit, pollingIntervalMs } = options;
     const { transactions, sentAfterBlock, round, resumed } = entry;
-    const reader = vault.withOptions({ signal: limit.signal });
+    const limited = vault.withOptions({ signal: limit.signal });
     const ifExpired = options.ifExpired || entry.ifExpired === true;
     return {
-      rpc: reader.rpc.withRetries(noRetries),
+      rpc: limited.rpc.withRetries(noRetries),
       transactions,
       isResumed: resumed === true,
       sentAfterBlock,
@@ -288,7 +288,7 @@ class SettlementRun {
       limit,
       pollingIntervalMs,
       emit,
-      checkRound: roundChecker(reader, { intended: round, ifExpired }),
+      checkRound: roundChecker(limited, { intended: round, ifExpired }),
       record: async (all) =>
         await journal.update({ ...entry, transactions: all }),
     };

@@ -51,7 +51,7 @@ export interface WarmCall {
   readonly to: string;
   /** Call data, 0x hex. */
   readonly data: string;
-  /** Default: the sender of reads. */
+  /** Default: the caller of reads. */
   readonly from?: AccountLike | undefined;
 }
 
@@ -79,14 +79,14 @@ export async function fork(
   const { blockNumber, hardfork, warm = [] } = options;
   const { from = FIRST_ACCOUNT, vault: configured } =
     networksOf(vault).upstream;
-  const reader = vault.readContext({}).from;
+  const { from: caller } = vault.readContext({});
   const named: CallRequest[] = [];
   for (const call of warm) {
-    const { to, data, from: caller = reader } = await withAddress(call);
+    const { to, data, from: given = caller } = await withAddress(call);
     named.push({
       data,
       to: parseAddress(to, "warm.to"),
-      from: parseAccount(caller, "warm.from"),
+      from: parseAccount(given, "warm.from"),
     });
   }
   const block = await readForkedBlock(vault, blockNumber);

@@ -171,7 +171,7 @@ export async function simulateSettleAll(
   const asked = parseRequest(vault, options);
   const { timeout, signal, onRetry, blockNumber, atTime, from } = options;
   const named = from === undefined ? undefined : parseAccount(from, "from");
-  // Its `from` settles; the sender of reads is another one.
+  // Its `from` settles; the caller of reads is another one.
   const client = vault.withOptions({ timeout, signal, onRetry });
   const choosing = chooseBlock(client, blockNumber, atTime);
   const [sender, next, price, contracts] = await Promise.all([

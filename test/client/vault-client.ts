@@ -121,7 +121,7 @@ describe("client - VaultClient", () => {
         const address: Address = role === "vaultFactory" ? FACTORY : VAULT;
         return await Promise.resolve({ address, source: "a subclass" });
       }
-      protected override defaultFrom(): string {
+      protected override defaultCaller(): string {
         return SECOND;
       }
     }

@@ -14,7 +14,7 @@ import {
 import { differentNodes } from "../helpers/every-node.js";
 import type { TestNode } from "../helpers/every-node.js";
 import { fetchProvider } from "../helpers/fetch-provider.js";
-import { configuredFrom } from "../../src/plugin/hardhat-vault.js";
+import { configuredCaller } from "../../src/plugin/hardhat-vault.js";
 import { connectTo, createTestHre, hreOnLive } from "../helpers/hre.js";
 import { THIRD } from "../helpers/names.js";
 import { capture, connectMocks, deployMocks } from "../../src/mocks/index.js";
@@ -224,12 +224,12 @@ describe("the settings of a vault", () => {
   const NOWHERE = "http://127.0.0.1:1";
   const own = { tokenDecimals: 6, displayDecimals: { volume: 6 } };
 
-  it("configuredFrom() is the zero address, or that of the network with its checksum, which has to be right", async () => {
-    expect(configuredFrom("live", {})).to.equal(ZeroAddress);
+  it("configuredCaller() is the zero address, or that of the network with its checksum, which has to be right", async () => {
+    expect(configuredCaller("live", {})).to.equal(ZeroAddress);
     const from = THIRD.toLowerCase();
-    expect(configuredFrom("live", { from })).to.equal(THIRD);
+    expect(configuredCaller("live", { from })).to.equal(THIRD);
     const { details } = await expectVaultError(
-      () => configuredFrom("live", { from: THIRD.replace("3C", "3c") }),
+      () => configuredCaller("live", { from: THIRD.replace("3C", "3c") }),
       "VAULT_INVALID_ADDRESS",
     );
     expect(details).to.include({ where: "networks.live.from" });

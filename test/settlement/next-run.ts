@@ -9,7 +9,7 @@ import { parseGuarded } from "../../src/guard/round-guard.js";
 import {
   describeUnfinished,
   findNextRun,
-  findSettler,
+  findSenderWithoutKeys,
   findUnfinished,
 } from "../../src/settlement/next-run.js";
 import type { VaultAt } from "../../src/settlement/next-run.js";
@@ -45,7 +45,7 @@ describe("the account that a settlement is tried as", () => {
     const host = chain.host({ settings: connected });
     const networks = { scripted: { type: "http", accounts } };
     Object.defineProperty(host, "context", { value: { config: { networks } } });
-    return await findSettler(host, given);
+    return await findSenderWithoutKeys(host, given);
   };
 
   for (const [title, accounts, named, listed, address] of [

@@ -20,7 +20,7 @@ export const lensCode: string = VaultLensArtifact.deployedBytecode;
 export const lensInterface = new Interface(VaultLensArtifact.abi);
 
 /** What a call needs beside its data. */
-export interface Caller {
+export interface CallContext {
   readonly rpc: RpcClient;
   /** The caller that the contracts see. */
   readonly from: string;
@@ -70,10 +70,10 @@ export function encodeReadOrders(
  * @throws VaultError VAULT_REORGED, or if the node does not answer at all
  */
 export async function tryLens(
-  caller: Caller,
+  context: CallContext,
   calls: readonly ReadCall[],
 ): Promise<LensAnswer | undefined> {
-  const { rpc, from } = caller;
+  const { rpc, from } = context;
   if (
     rpc.node.runsLens === false ||
     // The lens would replace the contract to read.
@@ -82,7 +82,7 @@ export async function tryLens(
     return undefined;
   }
   // Without an answer of the lens, the caller reads in another way.
-  const patient = { ...caller, rpc: rpc.withRetries(fewRetries) };
+  const patient = { ...context, rpc: rpc.withRetries(fewRetries) };
   const answer = await callLens(patient, encodeReadCalls(calls)).catch(
     fallbackTo(
       undefined,
@@ -118,7 +118,7 @@ export async function learnIfLensRuns(
  * address, so that contracts see this caller. It hides the caller's own code.
  */
 export async function callLens(
-  { rpc, from, block }: Caller,
+  { rpc, from, block }: CallContext,
   data: string,
 ): Promise<LensAnswer> {
   const answer = await callContract(rpc, { from, to: from, data }, block, {

@@ -114,12 +114,12 @@ export const simulateOnNode: Engine = async (vault, attempt, watched) => {
 function blockOf(
   { route, gas, gasPrice, next }: Attempt,
   { reads }: WatchList,
-  reader: string,
+  caller: string,
 ): object {
   const { number, timestamp, baseFeePerGas } = next;
   const fee = gas * gasPrice;
   const toCall = ({ address: to, data: input }: ReadCall) => ({
-    from: reader,
+    from: caller,
     to,
     input,
     gas: READ_GAS_HEX,
