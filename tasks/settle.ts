@@ -12,7 +12,7 @@ import { formatNative, isSameRound } from "../src/protocol/round.js";
 import { findSender } from "../src/sending/signer.js";
 import { buildSettlement, toSafeBatch } from "../src/settlement/calldata.js";
 import { deployGuard } from "../src/settlement/deploy-guard.js";
-import { stillOpen } from "../src/settlement/effect.js";
+import { stillUnfinished } from "../src/settlement/effect.js";
 import {
   describeUnfinished,
   findUnfinished,
@@ -159,10 +159,10 @@ export async function settle(
   let { reason } = settlement;
   if (error !== undefined) {
     const message = messageForCommandLine(error, rawArgs);
-    reason = isFinal ? message : stillOpen(message);
+    reason = isFinal ? message : stillUnfinished(message);
   }
   // In process there is no journal to resume from.
-  const isOpen = !isFinal && !isInProcess(vault);
+  const isUnfinished = !isFinal && !isInProcess(vault);
   const partially = partial === true ? " --partial" : "";
   const flags = partially + repeatFlags(rawArgs, "confirmations");
   const continuing = `npx hardhat vault settle --resume${flags}`;
@@ -176,7 +176,7 @@ export async function settle(
       block: block ?? null,
       settlement: {
         ...settlement,
-        reason: isOpen ? `${reason} To continue: ${continuing}` : reason,
+        reason: isUnfinished ? `${reason} To continue: ${continuing}` : reason,
         preview: preview === null ? null : withTokens(preview, tokens),
       },
     },
@@ -186,7 +186,7 @@ export async function settle(
       { ...settlement, reason },
       block === undefined ? undefined : { ...place, block },
       { ...display, raw: false, chainTime: block?.timestamp ?? 0 },
-      isOpen ? continuing : undefined,
+      isUnfinished ? continuing : undefined,
     ),
   };
 }
@@ -221,13 +221,13 @@ async function printCalldata(
   const { chainId, header, to, data, sender, estimatedGas, refusal } = built;
   const { number, timestamp } = header;
   // If this one is sent too, two rounds may be settled.
-  const open = await findUnfinished(vault);
+  const unfinished = await findUnfinished(vault);
   const warnings = [
     refusal !== null &&
       `${sender} would see this call refused at block ${number}: ${escapeUntrusted(refusal.replace(/\.$/u, ""))}. The round may be settled already, or the contract may accept only another sender (--from).`,
     built.isContract && OTHER_ORIGIN,
-    open !== null &&
-      `a settlement is under way already: ${describeUnfinished(open)}. Finish it first, with --resume: both may be mined.`,
+    unfinished !== null &&
+      `a settlement is under way already: ${describeUnfinished(unfinished)}. Finish it first, with --resume: both may be mined.`,
   ];
   const lines = warnings.map(
     (text) => text !== false && toned("warn", `Warning: ${text}`),

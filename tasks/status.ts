@@ -149,16 +149,16 @@ function headingOf({ name }: VaultState): string {
 
 /** Whether the vault can be settled, and what is under way. */
 export function settlementValues(state: VaultState): Part {
-  const { canBeSettledBy, expired, openSettlement: open } = state.keeper;
+  const { canBeSettledBy, expired, openSettlement: unfinished } = state.keeper;
   return labelledValues([
     ["Can be settled", describeAttempt(state)],
     ["By account", canBeSettledBy],
     ["Round ended", describeAnswer(expired)],
-    open !== null && [
+    unfinished !== null && [
       "Under way",
-      isFailedReading(open)
-        ? failedCell(open)
-        : toned("warn", describeUnfinished(open)),
+      isFailedReading(unfinished)
+        ? failedCell(unfinished)
+        : toned("warn", describeUnfinished(unfinished)),
     ],
   ]);
 }
@@ -226,7 +226,7 @@ export async function readState(
   const { chainId, block, ...readings } = snapshot;
   const { round } = readings;
   // Without an address, nothing can be under way.
-  const open =
+  const unfinished =
     isFailedReading(found) && isNotConfigured(found.error) ? null : found;
   // After a past block no run is the next.
   const isNow = blockTag === "latest" || time !== undefined;
@@ -235,7 +235,7 @@ export async function readState(
   // Where blocks are made on demand, the next one may be past the round's end.
   const isLater = isNow && now > block.timestamp;
   const at = isLater || blockTag === "pending" ? "pending" : pin;
-  const known = { ...readings, block, open, at };
+  const known = { ...readings, block, unfinished, at };
   const run = isNow
     ? await readOnBranch(
         vault.rpc,
@@ -246,7 +246,7 @@ export async function readState(
   const { canBeSettled, code, reason } = isFailedReading(run)
     ? { canBeSettled: run, code: null, reason: null }
     : run;
-  const failed = [run, open].flatMap((one) =>
+  const failed = [run, unfinished].flatMap((one) =>
     isFailedReading(one) && !isNotConfigured(one.error) ? one.error : [],
   );
   const left =
@@ -267,7 +267,7 @@ export async function readState(
       canBeSettledBy: sender,
       code,
       reason,
-      openSettlement: open,
+      openSettlement: unfinished,
     },
     failures: [...failuresOf(readings), ...failed],
     // A damaged journal is no fault of the node.
@@ -343,10 +343,10 @@ function samplesOf({
   envelope: { block },
   display,
 }: VaultState): readonly Sample[] {
-  const { canBeSettled, code, openSettlement: open } = keeper;
-  const [isOpen, since] = isFailedReading(open)
+  const { canBeSettled, code, openSettlement: unfinished } = keeper;
+  const [isUnfinished, since] = isFailedReading(unfinished)
     ? []
-    : [open !== null, open?.since];
+    : [unfinished !== null, unfinished?.since];
   return [
     ["up", isUp],
     ["block_number", block.number],
@@ -359,7 +359,7 @@ function samplesOf({
     ["round_expired", keeper.expired],
     ["round_remaining_seconds", keeper.secondsToEnd],
     ["can_be_settled", isFailedReading(canBeSettled) ? null : canBeSettled],
-    ["settlement_open", isOpen],
+    ["settlement_open", isUnfinished],
     ["settlement_open_since_timestamp_seconds", since],
     ["settlement_obstacle", code === null ? null : 1, { code: code ?? "" }],
   ];

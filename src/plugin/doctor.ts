@@ -209,14 +209,14 @@ function hasReason({ code, details }: VaultError): boolean {
 /** Warns of a settlement that is under way. */
 async function examineJournal(vault: VaultHost): Promise<Finding> {
   const { networkName, instanceName } = vault;
-  const open = await findUnfinished(vault);
-  if (open === null) {
+  const unfinished = await findUnfinished(vault);
+  if (unfinished === null) {
     return ok("no settlement is under way");
   }
   const instance =
     instanceName === undefined ? "" : ` --instance ${instanceName}`;
   return warn(
-    `a settlement is under way: ${describeUnfinished(open)}`,
+    `a settlement is under way: ${describeUnfinished(unfinished)}`,
     `Finish it: \`npx hardhat vault settle --resume --network ${networkName}${instance}\`. If it stays, ${HOW_TO_REPLACE}`,
   );
 }
@@ -342,13 +342,13 @@ async function examineNextRun(
 ): Promise<Finding> {
   const { base: block } = next;
   const { round, volume } = await vault.snapshot({ from });
-  const open = await findUnfinished(vault).catch(failedReading);
+  const unfinished = await findUnfinished(vault).catch(failedReading);
   const { canBeSettled, code, reason, fix } = await findNextRun(vault, from, {
     round,
     volume,
     block,
     at: block.number,
-    open,
+    unfinished,
     trial,
   });
   const as = `settleAll as ${from}`;

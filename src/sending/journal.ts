@@ -160,10 +160,10 @@ export class Journal {
    * @throws VaultError VAULT_JOURNAL_OF_OTHER_CHAIN, VAULT_INVALID_JOURNAL
    */
   public async read(): Promise<JournalEntry | undefined> {
-    return this.#openIn(await this.#load(this.file));
+    return this.#unfinishedIn(await this.#loadOrRemoveEmpty(this.file));
   }
 
-  #openIn(found: JournalFile | undefined): JournalFile | undefined {
+  #unfinishedIn(found: JournalFile | undefined): JournalFile | undefined {
     const { chainKind, genesisHash } = this.subject;
     if (chainKind === "development") {
       return this.#ofThisChain(found);
@@ -189,7 +189,7 @@ export class Journal {
    * @throws VaultError VAULT_INVALID_JOURNAL
    */
   public async readFinished(): Promise<JournalEntry | undefined> {
-    return this.#ofThisChain(await this.#load(this.finishedFile));
+    return this.#ofThisChain(await this.#loadOrRemoveEmpty(this.finishedFile));
   }
 
   /** A first block that a node has pruned may be any. */
@@ -228,20 +228,20 @@ export class Journal {
 
   /**
    * Refuses a new settlement while the outcome of another on this chain is not known: two
-   * transactions could settle two rounds.
+   * transactions could settle two rounds. Else removes a file that a development node left
+   * behind before it was restarted.
    *
    * @throws VaultError VAULT_SETTLEMENT_UNFINISHED, VAULT_INVALID_JOURNAL,
    * VAULT_JOURNAL_OF_OTHER_CHAIN
    */
-  public async requireNoneOpen(): Promise<void> {
-    const present = await this.#load(this.file);
-    const open = this.#openIn(present);
-    if (open !== undefined) {
-      const transaction = describeTransaction(open);
+  public async refuseUnfinishedElseClear(): Promise<void> {
+    const present = await this.#loadOrRemoveEmpty(this.file);
+    const unfinished = this.#unfinishedIn(present);
+    if (unfinished !== undefined) {
+      const transaction = describeTransaction(unfinished);
       const details = { transaction, file: this.file };
       throw vaultError("VAULT_SETTLEMENT_UNFINISHED", details);
     }
-    // A development node left it behind before it was restarted.
     if (present !== undefined) {
       await this.#put(this.file, undefined);
     }
@@ -250,13 +250,13 @@ export class Journal {
   /**
    * Writes the entry of a new settlement. Of several processes, only one succeeds.
    *
-   * @throws VaultError as {@link requireNoneOpen}, VAULT_JOURNAL_NOT_WRITTEN
+   * @throws VaultError as {@link refuseUnfinishedElseClear}, VAULT_JOURNAL_NOT_WRITTEN
    */
   public async begin(entry: JournalEntry): Promise<void> {
     const create = async (): Promise<void> =>
       await this.#put(this.file, entry, createProjectFile);
     await create().catch(async () => {
-      await this.requireNoneOpen();
+      await this.refuseUnfinishedElseClear();
       // The other has finished meanwhile; the round is read again before anything is sent.
       await create();
     });
@@ -328,7 +328,7 @@ export class Journal {
     return true;
   }
 
-  async #load(file: string): Promise<JournalFile | undefined> {
+  async #loadOrRemoveEmpty(file: string): Promise<JournalFile | undefined> {
     if (!this.isKept) {
       return undefined;
     }

@@ -335,7 +335,7 @@ function withoutSent(text: string): string {
 }
 
 /** What an error says that stops only a run which was to resume a settlement. */
-export function stillOpen(text: string): string {
+export function stillUnfinished(text: string): string {
   return `${withoutSent(text)} The settlement is still open.`;
 }
 

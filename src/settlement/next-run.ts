@@ -123,7 +123,7 @@ export interface VaultAt extends Pick<VaultSnapshot, "round" | "volume"> {
   /** Where the settlement is tried. */
   readonly at: BlockId;
   /** What `findUnfinished` found. */
-  readonly open: UnfinishedSettlement | null | FailedReading;
+  readonly unfinished: UnfinishedSettlement | null | FailedReading;
   /**
    * A settlement that was tried. Default: tried on no fork, which takes too long for who only
    * looks; of a node that cannot simulate, a call shows less.
@@ -180,11 +180,11 @@ export async function findNextRun(
 async function findWhyNot(
   vault: VaultHost,
   from: string,
-  { block, open, at, trial, ...state }: VaultAt,
+  { block, unfinished, at, trial, ...state }: VaultAt,
 ): Promise<Stopped | undefined> {
   await requireFreshHead(vault, block);
-  if (isFailedReading(open)) {
-    throw open.error;
+  if (isFailedReading(unfinished)) {
+    throw unfinished.error;
   }
   const round = isFailedReading(state.round) ? undefined : state.round;
   if (round?.settled === true) {
@@ -200,7 +200,7 @@ async function findWhyNot(
     throw reverted;
   }
   // What is under way is followed first; a call after it would settle the round again.
-  if (open !== null) {
+  if (unfinished !== null) {
     return undefined;
   }
   const { stop } = trial ?? (await tryAt(vault, from, at, round));

@@ -206,7 +206,7 @@ export const settleAllOptions = {
     >(),
   /**
    * With `resume` and `bump`: called before a higher fee is signed. Only true continues; a
-   * string or a VaultError becomes part of the `reason`, and the settlement stays open.
+   * string or a VaultError becomes part of the `reason`, and the settlement stays unfinished.
    * Default: nobody is asked, and on a live chain the fee needs a limit.
    */
   confirmReplacement:

@@ -33,7 +33,7 @@ import {
   roundChecker,
 } from "./current-round.js";
 import type { RoundAtBlock } from "./current-round.js";
-import { describeEnd, stillOpen, toSettlement } from "./effect.js";
+import { describeEnd, stillUnfinished, toSettlement } from "./effect.js";
 import type { SettlementResult } from "./effect.js";
 import { defaultConfirmations, parseOptions } from "./options.js";
 import type { ParsedOptions, SettleAllOptions, Settlement } from "./options.js";
@@ -74,7 +74,7 @@ class SettlementRun {
   #guard: Address | undefined;
   #preview: Simulation | null = null;
   /** What an earlier run began, once it is known not to be finished. */
-  #open: JournalEntry | undefined;
+  #unfinished: JournalEntry | undefined;
 
   constructor(
     private readonly vault: VaultHost,
@@ -94,19 +94,19 @@ class SettlementRun {
       return { ...ended, block: ended.block ?? block };
     }
     const { error } = ended;
-    const open = this.#open;
+    const unfinished = this.#unfinished;
     // VAULT_SETTLEMENT_UNFINISHED names the transaction of another run.
     const { transaction } = error?.details ?? {};
     const found = isHexString(transaction, 32) ? transaction : undefined;
-    const reason = stillOpen(ended.reason);
+    const reason = stillUnfinished(ended.reason);
     const end =
-      open === undefined
+      unfinished === undefined
         ? { ...ended, hash: found }
-        : { ...ended, hash: newestOf(open).hash, reason };
+        : { ...ended, hash: newestOf(unfinished).hash, reason };
     const before = { round, guard: this.#guard, preview: this.#preview };
     return {
-      settlement: toSettlement(end, open ?? before),
-      isFinal: open === undefined,
+      settlement: toSettlement(end, unfinished ?? before),
+      isFinal: unfinished === undefined,
       chainId: chainId ?? (await this.vault.chainId()),
       block,
       error,
@@ -146,7 +146,7 @@ class SettlementRun {
     this.#at = current;
     const { chainId, contract, round } = current;
     const journal = await Journal.of(vault, chainId, contract.address);
-    await journal.requireNoneOpen();
+    await journal.refuseUnfinishedElseClear();
     const route = await findRoute(vault, signer.address, "latest", {
       round,
       mustHaveEnded: ifExpired,
@@ -169,7 +169,7 @@ class SettlementRun {
     }
     await journal.requireSameChainKind(vault);
     // Another process may have begun one before the user confirmed.
-    await journal.requireNoneOpen();
+    await journal.refuseUnfinishedElseClear();
     const entry = await signEntry(vault, agreed, options);
     await journal.begin(entry);
     return await this.#followToEnd(journal, entry, signer);
@@ -201,7 +201,7 @@ class SettlementRun {
     const { chainId, contract, block } = at;
     const journal = await Journal.of(vault, chainId, contract.address);
     const unfinished = await journal.read();
-    this.#open = unfinished;
+    this.#unfinished = unfinished;
     if (unfinished === undefined) {
       const { address } = contract;
       const settlement = await describeFinished(vault, journal, address);

@@ -110,7 +110,7 @@ async function problemOf(
         );
       }
       case "refused":
-        // Another node may have the bytes, so that settlement stays open.
+        // Another node may have the bytes, so that settlement stays unfinished.
         return (
           settlement?.status === "unconfirmed" &&
           isShown &&

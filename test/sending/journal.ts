@@ -45,7 +45,10 @@ describe("Journal", () => {
 
   it("begins once, then throws VAULT_SETTLEMENT_UNFINISHED until it is finished", async () => {
     await journal().begin(entry);
-    for (const work of [journal().requireNoneOpen(), journal().begin(entry)]) {
+    for (const work of [
+      journal().refuseUnfinishedElseClear(),
+      journal().begin(entry),
+    ]) {
       const { message } = await expectVaultError(
         work,
         "VAULT_SETTLEMENT_UNFINISHED",
@@ -53,16 +56,16 @@ describe("Journal", () => {
       expect(message).to.include("nonce 7").and.include(JOURNAL_FILE);
     }
     await journal().finish(entry);
-    await journal().requireNoneOpen();
+    await journal().refuseUnfinishedElseClear();
     await journal().begin(entry);
   });
 
   it("is begun after another process that began one at the same moment, and has finished it", async () => {
     await journal().begin(entry);
     class Late extends Journal {
-      public override async requireNoneOpen(): Promise<void> {
+      public override async refuseUnfinishedElseClear(): Promise<void> {
         await journal().finish(entry);
-        await super.requireNoneOpen();
+        await super.refuseUnfinishedElseClear();
       }
     }
     const late = new Late(keeper.projectRoot, journalSubject);
@@ -153,7 +156,7 @@ describe("Journal", () => {
     const elsewhere = journal(OTHER_HASH);
     await elsewhere.begin(entry);
     await elsewhere.finish(entry);
-    await journal().requireNoneOpen();
+    await journal().refuseUnfinishedElseClear();
     expect(await journal().readFinished()).to.equal(undefined);
   });
 
@@ -265,7 +268,7 @@ describe("the journal of settleAll", () => {
     expect(await keeper.settle(resume)).to.include({ status: "settled", hash });
   });
 
-  it("stays open if resume with cancel lacks the key: VAULT_UNKNOWN_SIGNER", async () => {
+  it("stays unfinished if resume with cancel lacks the key: VAULT_UNKNOWN_SIGNER", async () => {
     const { hash } = await keeper.interrupt();
     keeper.chain.on("eth_accounts", () => []);
     const cancel = { ...resume, cancel: true };

@@ -73,7 +73,13 @@ describe("would the next unattended run settle, and if not, why?", () => {
   const block = { number: 5, timestamp: 1_700_000_005 };
   const hostOf = (chain: ScriptedNode, vault: object = {}) =>
     chain.host({ settings: { vault } });
-  const known = { round: OPEN_ROUND, volume: 1n, block, at: 5, open: null };
+  const known = {
+    round: OPEN_ROUND,
+    volume: 1n,
+    block,
+    at: 5,
+    unfinished: null,
+  };
   const located = { address: GUARD, source: "a test" };
   const absent = failedReading(noCode("vault", located, "scripted"));
   const reverted = failedReading(
@@ -150,12 +156,12 @@ describe("would the next unattended run settle, and if not, why?", () => {
     },
     "yes, though one is pending that is under way and that it follows first": {
       given: pending,
-      state: { open: { hash: null, nonce: 0, since: NOW } },
+      state: { unfinished: { hash: null, nonce: 0, since: NOW } },
     },
     "yes, though the contract refuses a second one while the first is under way":
       {
         given: refused,
-        state: { open: { hash: HASH, nonce: 0, since: NOW } },
+        state: { unfinished: { hash: HASH, nonce: 0, since: NOW } },
       },
     "no: the account cannot pay": {
       given: poor,
@@ -175,7 +181,7 @@ describe("would the next unattended run settle, and if not, why?", () => {
       says: /s old \(block 5\)/u,
     },
     "no: the journal is damaged": {
-      state: { open: damaged },
+      state: { unfinished: damaged },
       is: false,
       code: "VAULT_INVALID_JOURNAL",
     },
@@ -266,7 +272,7 @@ describe("the next unattended run after a settlement of the round that reverted"
       volume: 1n,
       block,
       at: block.number,
-      open: null,
+      unfinished: null,
     });
     expect(found).to.include({
       ...{ canBeSettled: false, code: "VAULT_REVERTED_BEFORE" },

@@ -387,7 +387,7 @@ describe("settleAll with resume", () => {
     });
   });
 
-  it("sends nothing before the round's end if the settlement was to wait for it, and stays open: a node may be behind", async () => {
+  it("sends nothing before the round's end if the settlement was to wait for it, and stays unfinished: a node may be behind", async () => {
     keeper.chain.rounds = keeper.chain.rounds.map((round) => ({
       ...round,
       endTime: NOW,
