@@ -18,7 +18,7 @@ import type { VaultHost } from "../host.js";
 import type { Address, VaultRound } from "../protocol/index.js";
 import { describeRound, fateOf, isSameRound } from "../protocol/round.js";
 import { getBlock, readOnBranch, requireSameBranch } from "../rpc/blocks.js";
-import type { BlockId, BlockInfo } from "../rpc/blocks.js";
+import type { BlockId, BlockInfo, PinnedBlock } from "../rpc/blocks.js";
 import { callContract, getBalance, tryCall } from "../rpc/chain.js";
 import { isUnanswered } from "../rpc/errors.js";
 import type { Receipt } from "../rpc/transactions.js";
@@ -150,7 +150,9 @@ async function describeMined(
   const effect = isReverted
     ? await whyReverted(vault, round, route, mined, after)
     : effectOn(round, route, number, around);
-  const stays = isReverted ? undefined : await whatStays(vault, route, receipt);
+  const stays = isReverted
+    ? undefined
+    : await whatStays(vault, route, receipt, around.parent);
   return {
     ...receipt,
     isFinal: true,
@@ -178,6 +180,7 @@ interface Around {
    */
   readonly after?: VaultRound | null;
   readonly block?: BlockInfo;
+  readonly parent?: PinnedBlock;
   /** All readings of that block. */
   readonly readings?: VaultSnapshot;
 }
@@ -206,8 +209,8 @@ async function readAround(
       .catch(fallbackTo(undefined, isAnswer));
     const { round } = readings;
     if (!isFailedReading(round)) {
-      const { timestamp } = block;
-      return { before, after: round, readings, block: { number, timestamp } };
+      const at = { number, timestamp: block.timestamp };
+      return { before, after: round, readings, parent, block: at };
     }
     if (!isAnswer(round.error)) {
       throw round.error;
@@ -347,6 +350,7 @@ async function whatStays(
   vault: VaultHost,
   { from, guard }: SettlementRoute,
   { logs, blockNumber: number, blockHash: hash }: Receipt,
+  parent: BlockId = number - 1,
 ): Promise<Required<Pick<KnownEnd, "code" | "reason">> | undefined> {
   if (guard === undefined) {
     return undefined;
@@ -356,13 +360,16 @@ async function whatStays(
   const riseOf = async (
     read: (block: BlockId) => Promise<unknown>,
   ): Promise<bigint> => {
-    const before = await read(number - 1);
+    const before = await read(parent);
     const after = await read({ number, hash });
     const areKnown = typeof before === "bigint" && typeof after === "bigint";
     return areKnown ? after - before : 0n;
   };
   const kept: Address[] = [];
-  for (const token of contractsNaming(address, logs)) {
+  const suspects = contractsNaming(address, logs).filter(
+    (token) => token !== address && !tokens.includes(token),
+  );
+  for (const token of suspects) {
     const { address: to, data } = balanceCall(token, address);
     const call = { from: address, to, data };
     const rise = await riseOf(async (block) =>
@@ -370,7 +377,7 @@ async function whatStays(
     )
       // Without the state, the event is all that is known.
       .catch(fallbackTo(1n));
-    if (rise > 0n && token !== address && !tokens.includes(token)) {
+    if (rise > 0n) {
       kept.push(token);
     }
   }

@@ -199,10 +199,10 @@ export async function chooseBlock(
   if (atTime === undefined) {
     return next;
   }
-  const { number, timestamp } = next.base;
+  const { timestamp } = next.base;
   let seconds: bigint;
   if (atTime === END) {
-    const round = await vault.getLatestRoundInfo({ blockTag: number });
+    const round = await vault.getLatestRoundInfo({ blockTag: next.base });
     seconds = round.endTime;
     if (seconds <= BigInt(timestamp)) {
       return { ...next, isTimed: true };

@@ -16,6 +16,7 @@ import { assertInvariant } from "../errors.js";
 import { asRecord } from "../json.js";
 import { get, operationEntry, standaloneQueries } from "../protocol/index.js";
 import type { Address, Field, VaultRound } from "../protocol/index.js";
+import { returnedRevert } from "../rpc/revert-reason.js";
 import type { CallResult } from "../rpc/revert-reason.js";
 import { NATIVE } from "./tokens.js";
 import type {
@@ -69,8 +70,11 @@ export function makeWatchList(watched: {
     }
     const found = new Map<string, unknown>();
     for (const [index, { name, call }] of named.entries()) {
-      const answer = answers[index];
-      assertInvariant(answer !== undefined, "a read without an answer");
+      const given = answers[index];
+      assertInvariant(given !== undefined, "a read without an answer");
+      const returned = "data" in given ? returnedRevert(given.data) : undefined;
+      const isRevert = (returned?.reverted.kind ?? "unknown") !== "unknown";
+      const answer = isRevert && returned !== undefined ? returned : given;
       const lacksCode = accountIn(facts, call.address).codeSize === 0n;
       try {
         found.set(name, decodeAnswer(call, answer, { network, lacksCode }));

@@ -38,6 +38,14 @@ describe("chooseBlock()", () => {
     });
   }
 
+  it("reads the round that it is the end of at the hash of the block", async () => {
+    const node = new ScriptedNode();
+    await chooseBlock(node.host(), 4, "end");
+    const calls = node.asked.filter(({ method }) => method === "eth_call");
+    expect(calls).to.have.length(1);
+    expect(calls[0]?.params[1]).to.include.keys("blockHash");
+  });
+
   for (const [title, code, time, endTime] of [
     [
       "the time of the newest block",

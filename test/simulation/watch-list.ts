@@ -146,6 +146,22 @@ describe("readings of a simulation", () => {
     });
   }
 
+  it("a simulation lists of a reading VAULT_CALL_REVERTED if the network returns its revert as a result", async () => {
+    const node = new ScriptedNode({
+      codeOf: (address) =>
+        address.toLowerCase() === SETTLER.toLowerCase() ? "0x" : "0x01",
+      answerOf: (call) =>
+        call.phase === "after" && call.data === operations.minXMargin.selector
+          ? { reverted: false, data: PANIC }
+          : answers()(call),
+    });
+    const network = { contracts: documentedContracts };
+    const simulation = await simulateOn(node, {}, network);
+    expect(changesOf(simulation, "minXMargin")).to.deep.equal([
+      ["error", null, "VAULT_CALL_REVERTED"],
+    ]);
+  });
+
   it("a simulation lists of a reading VAULT_NO_CODE if its contract has no code and answers nothing any more", async () => {
     const without: readonly string[] = [
       SETTLER.toLowerCase(),
