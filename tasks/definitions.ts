@@ -71,7 +71,7 @@ const at = option(
 const raw = flag("Show unscaled integers");
 const timeout = option(
   "seconds",
-  "Most seconds for a variable of the configuration, and then to read (default: 300 a request)",
+  "Most seconds to connect, with variables of the configuration, and then to read (default: 300 a request)",
 );
 /** The caller of reads. */
 const from = option(
@@ -142,7 +142,7 @@ const ofListings = {
 /** Of tasks that wait until their transactions are mined. */
 const timeoutOfTransaction = option(
   "seconds",
-  "Most seconds for a variable of the configuration, and then to finish (default: 120 until mined)",
+  "Most seconds to connect, with variables of the configuration, and then to finish (default: 120 until mined)",
 );
 
 /** The task of an operation, with an option for each input. */
@@ -262,7 +262,7 @@ export const tasks = {
     ),
     timeout: option(
       "seconds",
-      "Most seconds for a variable of the configuration, and once the transaction is sent (default: 300)",
+      "Most seconds to connect, with variables of the configuration, and once the transaction is sent (default: 300)",
     ),
     resume: flag("Only finish an interrupted settlement; start no other"),
     bump: flag("With --resume: send it again at a higher fee"),

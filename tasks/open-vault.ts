@@ -28,7 +28,7 @@ import type { TaskResult, TaskSurroundings } from "./run-task.js";
 export interface Opening extends Pick<CommonValues, "at" | "instance"> {
   /** `read` never resolves a private key, nor prompts for one. */
   readonly access: "read" | "write";
-  /** For each variable of the configuration. */
+  /** Of the connection, and of each variable of the configuration. */
   readonly timeout?: number | undefined;
   /**
    * Upper bound for the configured timeout of a request, after which Hardhat ends one that
@@ -69,15 +69,16 @@ export async function withVault<T>(
           },
         });
   };
-  const hooks = limitVariables(timeout);
+  const { hooks, inTime } = limitOpening(network, timeout);
   hre.hooks.registerHandlers("configurationVariables", hooks);
-  let connection: Awaited<ReturnType<typeof connect>> | undefined;
+  const connecting = connect();
   try {
-    connection = await connect().catch((error: unknown) => {
-      const source = { network, redactor, isBehindHardhat: true };
-      throw classify(error, source, "the connection").error;
-    });
-    const { vault: own } = connection;
+    const { vault: own } = await inTime(async () => await connecting).catch(
+      (error: unknown) => {
+        const source = { network, redactor, isBehindHardhat: true };
+        throw classify(error, source, "the connection").error;
+      },
+    );
     const vault = instance === undefined ? own : own.instance(instance);
     if (at === undefined) {
       await vault.useScalesOfMocks();
@@ -99,9 +100,13 @@ export async function withVault<T>(
   } finally {
     hre.hooks.unregisterHandlers("configurationVariables", hooks);
     if (!isShared) {
-      // Not awaited, since it waits for requests whose deadline is over. Nothing depends
-      // on what fails to close.
-      connection?.close().catch(() => undefined);
+      // Not awaited, since it waits for requests whose deadline is over, or for a
+      // connection that was not opened in time. Nothing depends on what fails to close.
+      connecting
+        .then(async (connection) => {
+          await connection.close();
+        })
+        .catch(() => undefined);
     }
   }
 }
@@ -123,32 +128,44 @@ export function selectedNetwork(hre: HardhatRuntimeEnvironment): {
 }
 
 /**
- * Ends the wait for each variable of the configuration in time, and names one that a keystore
- * has not given, or for which it asks without a terminal.
+ * Ends the wait for the connection, and for each variable of the configuration, in time, and
+ * names the variable that a keystore has not given, or for which it asks without a terminal.
  */
-function limitVariables(
-  timeout: number | undefined,
-): Partial<ConfigurationVariableHooks> {
-  return {
-    fetchValue: async (context, variable, next) => {
-      const name = quoteForeignText(variable.name);
-      const unresolved = (problem: string): VaultError =>
-        vaultError("VAULT_CONFIG_VARIABLE", {
-          where: `The configuration variable ${name}`,
-          problem: `${problem} Set ${name} in the environment of this process: a scheduler such as cron has an environment of its own.`,
-        });
-      const seconds = Number(timeout) / 1_000;
-      const late = `neither a person nor a plugin gave its value within ${seconds} s.`;
-      const fetch = async (): Promise<string> => await next(context, variable);
+function limitOpening(network: string, timeout: number | undefined) {
+  const seconds = Number(timeout) / 1_000;
+  /** The one that is awaited: Hardhat resolves one after the other. */
+  let variable: string | undefined;
+  const unresolved = (name: string, problem: string): VaultError =>
+    vaultError("VAULT_CONFIG_VARIABLE", {
+      where: `The configuration variable ${name}`,
+      problem: `${problem} Set ${name} in the environment of this process: a scheduler such as cron has an environment of its own.`,
+    });
+  const late = (): VaultError => {
+    if (variable !== undefined) {
+      const problem = `neither a person nor a plugin gave its value within ${seconds} s.`;
+      return unresolved(variable, problem);
+    }
+    const method = `the attempt to connect (${seconds} s)`;
+    return vaultError("VAULT_RPC_TIMEOUT", { network, method });
+  };
+  const inTime = async <T>(work: () => Promise<T>): Promise<T> =>
+    await orAbort(work, [], timeout, late);
+  const hooks: Partial<ConfigurationVariableHooks> = {
+    fetchValue: async (context, asked, next) => {
+      const name = quoteForeignText(asked.name);
+      variable = name;
       try {
-        return await orAbort(fetch, [], timeout, () => unresolved(late));
+        return await inTime(async () => await next(context, asked));
       } catch (error) {
         throw hasErrorCode(error, "VAULT_HARDHAT_ERROR")
-          ? unresolved(String(error.details["problem"]))
+          ? unresolved(name, String(error.details["problem"]))
           : error;
+      } finally {
+        variable = undefined;
       }
     },
   };
+  return { hooks, inTime };
 }
 
 function actionWith(access: "read" | "write") {

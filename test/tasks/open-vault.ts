@@ -115,6 +115,44 @@ describe("the connection of a task", () => {
     expect(closed).to.equal(1);
   });
 
+  for (const typed of [
+    "volume",
+    "settle --yes",
+    "deploy-guard --yes",
+    "deploy-mocks",
+  ]) {
+    it(`vault ${typed} --timeout 1 ends if a plugin does not open the connection, which is closed if it comes later: VAULT_RPC_TIMEOUT`, async () => {
+      const slow = await hreOnLive(server.url);
+      let open = (): void => undefined;
+      const closed = new Promise<void>((resolve) => {
+        slow.hooks.registerHandlers("network", {
+          newConnection: async (context, next) => {
+            await new Promise<void>((opened) => {
+              open = opened;
+            });
+            return await next(context);
+          },
+          closeConnection: async (context, connection, next) => {
+            await next(context, connection);
+            resolve();
+          },
+        });
+      });
+      const { stdout, exitCode } = await runTyped(
+        slow,
+        `${typed} --timeout 1 --json`,
+      );
+      expect(exitCode).to.equal(1);
+      const error = fieldsOf(fieldsOf(JSON.parse(stdout))["error"]);
+      expect(error["code"]).to.equal("VAULT_RPC_TIMEOUT");
+      expect(error["message"]).to.match(
+        /^Network live did not answer the attempt to connect \(1 s\) in time\./u,
+      );
+      open();
+      await closed;
+    });
+  }
+
   it("a task hides its node's URL, from a variable, in an error of a plugin that connects", async () => {
     process.env["TEST_SECRET_URL"] = "http://node.test/v1/5ecret-path";
     const url = configVariable("TEST_SECRET_URL");
