@@ -5,7 +5,7 @@ import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
 import { notOneOf } from "../src/client/inputs.js";
 import type { BlockTag } from "../src/client/inputs.js";
-import { readHeader } from "../src/client/read-at-block.js";
+import { pinBlock } from "../src/client/read-at-block.js";
 import type { VaultClient } from "../src/client/vault-client.js";
 import { hasErrorCode, vaultError } from "../src/errors.js";
 import type { VaultError } from "../src/errors.js";
@@ -208,7 +208,7 @@ export async function pinVault(
 ): Promise<{ readonly envelope: Envelope; readonly pin: PinnedBlock }> {
   const [chainId, { block, pin }] = await Promise.all([
     vault.chainId(),
-    readHeader(vault.readContext({ blockTag })),
+    pinBlock(vault.readContext({ blockTag })),
   ]);
   const { networkName: network } = vault;
   return { envelope: { network, chainId, block }, pin };

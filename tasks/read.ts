@@ -8,9 +8,9 @@ import {
 import { encodeCall } from "../src/client/codec.js";
 import {
   locate,
-  readAt,
-  readHeader,
-  readInOneCall,
+  pinBlock,
+  readNewest,
+  readPinned,
 } from "../src/client/read-at-block.js";
 import { invalidArgument, vaultError } from "../src/errors.js";
 import { toSafeJson } from "../src/foreign-text.js";
@@ -47,15 +47,15 @@ export function createReadAction(
     const context = vault.withOptions({ from }).readContext({ blockTag });
     const typed = inputs.map((field) => inUnits(vault, field, asRecord(rest)));
     // The clock of the chain is read first only if a time counts from it.
-    const header = inputs.some(({ unit }) => unit === "timestamp")
-      ? await readHeader(context)
+    const pinned = inputs.some(({ unit }) => unit === "timestamp")
+      ? await pinBlock(context)
       : undefined;
     const given = inputs.map((field, index) =>
-      header !== undefined && field.unit === "timestamp"
+      pinned !== undefined && field.unit === "timestamp"
         ? parseFutureTime(
             String(typed[index]),
             flagOf(field),
-            header.block.timestamp,
+            pinned.block.timestamp,
           )
         : typed[index],
     );
@@ -78,15 +78,15 @@ export function createReadAction(
           await locate(context, encodeCall(operation, query.args)),
       ),
     );
-    const readPinned = async () => {
-      const { block, pin } = header ?? (await readHeader(context));
-      return { block, ...(await readAt(context, pin, calls)) };
+    const pinAndRead = async () => {
+      const { block, pin } = pinned ?? (await pinBlock(context));
+      return { block, ...(await readPinned(context, pin, calls)) };
     };
     // One call is of one block by itself; a block that is named is read by its hash.
-    const isAlone = header === undefined && context.block === "latest";
+    const isAlone = pinned === undefined && context.block === "latest";
     const { chainId, block, values } =
-      (isAlone ? await readInOneCall(context, calls) : undefined) ??
-      (await readPinned());
+      (isAlone ? await readNewest(context, calls) : undefined) ??
+      (await pinAndRead());
     const envelope = { network: vault.networkName, chainId, block };
     const isId = inputs[0]?.unit === "none" && typeof first === "bigint";
     const places: Record<string, unknown> = {};

@@ -18,7 +18,7 @@ import {
   unpackOrder,
 } from "./lens/lens.js";
 import type { LensAnswer, LensEntry } from "./lens/lens.js";
-import { readAnswer, readCall, requestAtBlock } from "./read-at-block.js";
+import { readAnswer, readCall, withArchiveCheck } from "./read-at-block.js";
 import type { ReadContext, FailedReading } from "./read-at-block.js";
 
 /** An order and its id. Values are unscaled. */
@@ -254,7 +254,7 @@ export class OrderReader {
       throw error;
     }
     const { rpc, block: pin } = this.context;
-    await requestAtBlock(
+    await withArchiveCheck(
       rpc,
       pin,
       async (block) => await getBalance(rpc, this.target.address, block),

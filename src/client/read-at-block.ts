@@ -140,7 +140,7 @@ export async function readCall(
   const { rpc, from, block } = context;
   const { address, data } = call;
   const request = { from, to: address, data };
-  const answer = await requestAtBlock(
+  const answer = await withArchiveCheck(
     rpc,
     block,
     async (at) => await callContract(rpc, request, at),
@@ -169,14 +169,14 @@ export async function readAnswer(
 }
 
 /**
- * Makes a request at a block. If the node refuses it, finds out if the block's state is
+ * Makes a request at a block. If the node refuses it, checks if the block's state is
  * missing: a node without an archive has the block, answers the same request at the
  * newest block, but has no older state. Nodes have no common words for this.
  *
  * @throws VaultError VAULT_ARCHIVE_NODE_NEEDED, VAULT_BLOCK_NOT_FOUND, else the error of
  * the request
  */
-export async function requestAtBlock<Answer>(
+export async function withArchiveCheck<Answer>(
   rpc: RpcClient,
   block: BlockId,
   request: (block: BlockId) => Promise<Answer>,
@@ -210,8 +210,11 @@ export async function requestAtBlock<Answer>(
   }
 }
 
-/** The header of a context's block; of the pending one, what the next block would have. */
-export async function readHeader({ rpc, block }: ReadContext): Promise<{
+/**
+ * Reads which block a context names now, and with what it is read from then on. Of the pending
+ * block, this is what the next block would have.
+ */
+export async function pinBlock({ rpc, block }: ReadContext): Promise<{
   readonly block: BlockInfo;
   readonly pin: PinnedBlock;
 }> {
@@ -238,7 +241,7 @@ interface Values {
  *
  * @param orFailed Makes what stands for a value that cannot be read, or throws its error.
  */
-export async function readAt(
+export async function readPinned(
   context: ReadContext,
   pin: PinnedBlock,
   calls: readonly LocatedCall[],
@@ -252,8 +255,8 @@ export async function readAt(
     const { lens, answers } = await askLens(at, calls);
     return {
       chainId: lens?.chainId ?? (await getChainId(rpc)),
-      // The last requests: at the newest block, nothing is older than they are. The contract
-      // may refuse callers with code, such as the lens.
+      // These requests come last, so that nothing in the answer is newer than the values. The
+      // contract may refuse callers with code, such as the lens.
       values: await Promise.all(
         calls.map(async (call, index) => {
           const answer = answers[index];
@@ -267,12 +270,12 @@ export async function readAt(
 }
 
 /**
- * Reads values at the newest block by one request, which has its number and time as contracts
- * see them.
+ * Reads values at the newest block by one request, without its header: the answer has its
+ * number and time as contracts see them.
  *
  * @returns Undefined if one request does not do.
  */
-export async function readInOneCall(
+export async function readNewest(
   context: ReadContext,
   calls: readonly LocatedCall[],
 ): Promise<(Values & { readonly block: BlockInfo }) | undefined> {
@@ -350,15 +353,15 @@ export async function takePinnedSnapshot(
       async (call) => await locate(context, call).catch(orThrow),
     ),
   );
-  const located = found.filter((query) => "data" in query);
-  const { block, pin } = await readHeader(context);
-  const { values, chainId } = await readAt(context, pin, located, orThrow);
+  const located = found.filter((call) => "data" in call);
+  const { block, pin } = await pinBlock(context);
+  const { values, chainId } = await readPinned(context, pin, located, orThrow);
   const left = values.values();
   const readings: Record<string, unknown> = {};
   for (const [index, { path }] of standaloneQueries.entries()) {
-    const query = found[index];
-    const isRead = query !== undefined && "data" in query;
-    set(readings, path, isRead ? left.next().value : query);
+    const call = found[index];
+    const isRead = call !== undefined && "data" in call;
+    set(readings, path, isRead ? left.next().value : call);
   }
   const snapshot: unknown = { chainId, block, ...readings };
   // the loop above fills exactly the places that the type names

@@ -1,6 +1,6 @@
 import { encodeCall } from "../client/codec.js";
 import { parseAddress } from "../client/inputs.js";
-import { readCall, requestAtBlock } from "../client/read-at-block.js";
+import { readCall, withArchiveCheck } from "../client/read-at-block.js";
 import { fallbackTo, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import { settingsPath } from "../host.js";
@@ -79,7 +79,7 @@ export async function findGuard(
     return undefined;
   }
   const { address, source } = located;
-  const code = await requestAtBlock(
+  const code = await withArchiveCheck(
     vault.rpc,
     block,
     async (at) => await getCode(vault.rpc, address, at),

@@ -6,8 +6,8 @@ import {
   failedReading,
   isFailedReading,
   locate,
-  readAt,
-  readHeader,
+  pinBlock,
+  readPinned,
 } from "../client/read-at-block.js";
 import { vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
@@ -46,8 +46,8 @@ export async function readRoundAt(
   // settleAll returns nothing, so a call to an address without code succeeds, too: a
   // reading of the vault does not.
   const volume = await locate(context, encodeCall("queryVolume", []));
-  const { block, pin } = await readHeader(context);
-  const { chainId, values } = await readAt(
+  const { block, pin } = await pinBlock(context);
+  const { chainId, values } = await readPinned(
     context,
     pin,
     [round, volume],

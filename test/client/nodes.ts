@@ -9,7 +9,7 @@ import {
 } from "../../src/client/index.js";
 import type { Eip1193Provider } from "../../src/client/index.js";
 import { encodeCall } from "../../src/client/codec.js";
-import { locate, readInOneCall } from "../../src/client/read-at-block.js";
+import { locate, readNewest } from "../../src/client/read-at-block.js";
 import { toJsonValue } from "../../src/json.js";
 import type { MockVaultHandle } from "../../src/types.js";
 import { differentNodes } from "../helpers/every-node.js";
@@ -160,11 +160,11 @@ for (const { name, start } of differentNodes) {
       }
     });
 
-    it("readInOneCall() has the number and the time of the newest block's header", async () => {
+    it("readNewest() has the number and the time of the newest block's header", async () => {
       const client = new VaultClient(provider, mocks.addresses);
       const context = client.readContext();
       const call = await locate(context, encodeCall("queryVolume", []));
-      const found = await readInOneCall(context, [call]);
+      const found = await readNewest(context, [call]);
       expect(found?.block).to.deep.equal(await client.block());
     });
 

@@ -4,7 +4,7 @@ import { expect } from "chai";
 
 import { VaultClient, isFailedOrder } from "../../src/client/index.js";
 import type { BlockTag, ContractRole } from "../../src/client/index.js";
-import { requestAtBlock } from "../../src/client/read-at-block.js";
+import { withArchiveCheck } from "../../src/client/read-at-block.js";
 import type { VaultErrorCode } from "../../src/errors.js";
 import { getBlock } from "../../src/rpc/blocks.js";
 import { expectVaultError } from "../helpers/assertions.js";
@@ -390,7 +390,7 @@ describe("client - a request at a block that a node refuses", () => {
         return answers[times] ?? answers.at(-1);
       });
       const timed = rpc.withOptions({ timeout: 10_000 });
-      const work = requestAtBlock(
+      const work = withArchiveCheck(
         timed,
         block,
         async (at) => await timed.request("eth_call", [{}, at]),

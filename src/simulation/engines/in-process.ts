@@ -6,7 +6,7 @@ import { dataSlice, isHexString, toQuantity } from "ethers";
 
 import { NOBODYS_ADDRESS, lensCode } from "../../client/lens/lens.js";
 import type { ReadCall } from "../../client/lens/lens.js";
-import { requestAtBlock } from "../../client/read-at-block.js";
+import { withArchiveCheck } from "../../client/read-at-block.js";
 import {
   assertInvariant,
   fallbackTo,
@@ -113,7 +113,7 @@ async function verdictOf(
   { route, next, gas }: Attempt,
 ): Promise<string | undefined> {
   const call = settlementCall(route);
-  return await requestAtBlock(rpc, next.base.number, async (block) => {
+  return await withArchiveCheck(rpc, next.base.number, async (block) => {
     const reverted = await tryCall(rpc, call, block, gas);
     if (reverted === undefined) {
       return ACCEPTED;

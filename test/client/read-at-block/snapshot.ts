@@ -7,7 +7,7 @@ import {
   isFailedReading,
 } from "../../../src/client/index.js";
 import { encodeCall } from "../../../src/client/codec.js";
-import { locate, readInOneCall } from "../../../src/client/read-at-block.js";
+import { locate, readNewest } from "../../../src/client/read-at-block.js";
 import {
   operations,
   set,
@@ -197,25 +197,25 @@ describe("client - snapshot", () => {
     });
   }
 
-  it("readInOneCall() leaves a chain whose contracts count other blocks to the header", async () => {
+  it("readNewest() leaves a chain whose contracts count other blocks to the header", async () => {
     const node = documentedNode({ overrides: true, chainId: 42_161 });
     const context = clientOf(node).readContext();
     const calls = [await locate(context, encodeCall("queryVolume", []))];
-    expect(await readInOneCall(context, calls)).to.equal(undefined);
+    expect(await readNewest(context, calls)).to.equal(undefined);
   });
 
-  it("readInOneCall() is one request, with the number and the time that contracts see", async () => {
+  it("readNewest() is one request, with the number and the time that contracts see", async () => {
     const node = documentedNode({ overrides: true });
     const context = clientOf(node).readContext();
     const calls = [await locate(context, encodeCall("queryVolume", []))];
-    expect(await readInOneCall(context, calls)).to.deep.equal({
+    expect(await readNewest(context, calls)).to.deep.equal({
       chainId: 1,
       block: { number: 1_000, timestamp: 1_700_001_000 },
       values: [1n],
     });
     expect(node.asked.map(({ method }) => method)).to.deep.equal(["eth_call"]);
     node.on("eth_call", async (_, answer) => cutFirst(String(await answer())));
-    expect(await readInOneCall(context, calls)).to.equal(undefined);
+    expect(await readNewest(context, calls)).to.equal(undefined);
   });
 
   for (const [title, error, isHeld] of [
