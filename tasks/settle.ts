@@ -30,7 +30,7 @@ import type {
   Simulated,
   SimulateSettleAllOptions,
 } from "../src/simulation/simulate.js";
-import { describeTokens } from "../src/simulation/tokens.js";
+import { readTokens } from "../src/simulation/tokens.js";
 import { tasks } from "./definitions.js";
 import type { TaskValues } from "./definitions.js";
 import {
@@ -291,7 +291,7 @@ export async function simulateToShow(
   const { balances, transfers } = simulated.simulation;
   const moved = [...balances, ...(transfers ?? [])].map(({ token }) => token);
   // Without a symbol, the address shows the token.
-  const tokens = await describeTokens(vault, moved, simulated.base).catch(
+  const tokens = await readTokens(vault, moved, simulated.base).catch(
     fallbackTo<Effect["tokens"]>(new Map()),
   );
   return { ...simulated, tokens };

@@ -78,31 +78,31 @@ export function toSettlement(
   };
 }
 
-/** An end, and whether a later look can find more. */
-type Described = KnownEnd & Omit<SettlementResult, "chainId" | "settlement">;
+/** What is known of an end, and whether a later look can find more. */
+type KnownResult = KnownEnd & Omit<SettlementResult, "chainId" | "settlement">;
 
 /**
- * Describes the end of a settlement. Never throws: what cannot be described is left to resume.
+ * Reads what a settlement did that ended. Never throws: what cannot be read is left to resume.
  *
  * @param timeout Milliseconds to read its effect in.
  */
-export async function describeEnd(
+export async function readResult(
   vault: VaultHost,
   entry: JournalEntry,
   end: End,
   preview: Simulation | null,
   timeout: number,
 ): Promise<SettlementResult> {
-  const describe = async (): Promise<Described> =>
+  const read = async (): Promise<KnownResult> =>
     end.kind === "mined"
-      ? await describeMined(vault.withOptions({ timeout }), entry, end, preview)
+      ? await readMined(vault.withOptions({ timeout }), entry, end, preview)
       : {
           ...("receipt" in end && end.receipt),
           ...end,
           isFinal: end.kind !== "undecided",
         };
-  const { isFinal, block, error, ...known } = await describe().catch(
-    (problem: unknown): Described => ({
+  const { isFinal, block, error, ...known } = await read().catch(
+    (problem: unknown): KnownResult => ({
       status: "unconfirmed",
       reason: VaultError.isVaultError(problem)
         ? problem.message
@@ -119,12 +119,12 @@ export async function describeEnd(
   return { settlement, chainId, block, isFinal, error };
 }
 
-async function describeMined(
+async function readMined(
   vault: VaultHost,
   { round, guard }: JournalEntry,
   mined: Mined,
   preview: Simulation | null,
-): Promise<Described> {
+): Promise<KnownResult> {
   const { receipt, transaction, hash } = mined;
   const { blockNumber: number } = receipt;
   // Only the deployment of a guard goes nowhere.
@@ -238,8 +238,11 @@ function effectOn(
   { guard }: SettlementRoute,
   block: number,
   { before, after }: Around,
-): Described {
-  const end = (status: Described["status"], reason?: string): Described => ({
+): KnownResult {
+  const end = (
+    status: KnownResult["status"],
+    reason?: string,
+  ): KnownResult => ({
     status,
     reason,
     isFinal: true,

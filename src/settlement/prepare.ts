@@ -23,7 +23,7 @@ import type { Stopped } from "../sending/end.js";
 import type { Signer } from "../sending/signer.js";
 import { simulate } from "../simulation/simulate.js";
 import type { Simulated, SimulationRequest } from "../simulation/simulate.js";
-import { describeTokens } from "../simulation/tokens.js";
+import { readTokens } from "../simulation/tokens.js";
 import { findObstacle, readCurrentRound } from "./current-round.js";
 import type { CurrentRound } from "./current-round.js";
 import type { ParsedOptions, SettlementPreflight } from "./options.js";
@@ -242,7 +242,7 @@ export async function propose(
     reason: gas === undefined ? (stop?.reason ?? null) : null,
     preview,
     // Without a symbol, the address shows the token.
-    tokens: await describeTokens(vault, moved, next.base).catch(
+    tokens: await readTokens(vault, moved, next.base).catch(
       fallbackTo<SettlementPreflight["tokens"]>(new Map()),
     ),
   };

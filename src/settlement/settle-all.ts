@@ -33,7 +33,7 @@ import {
   roundChecker,
 } from "./current-round.js";
 import type { RoundAtBlock } from "./current-round.js";
-import { describeEnd, stillUnfinished, toSettlement } from "./effect.js";
+import { readResult, stillUnfinished, toSettlement } from "./effect.js";
 import type { SettlementResult } from "./effect.js";
 import { defaultConfirmations, parseOptions } from "./options.js";
 import type { ParsedOptions, SettleAllOptions, Settlement } from "./options.js";
@@ -204,7 +204,7 @@ class SettlementRun {
     this.#unfinished = unfinished;
     if (unfinished === undefined) {
       const { address } = contract;
-      const settlement = await describeFinished(vault, journal, address);
+      const settlement = await readFinishedSettlement(vault, journal, address);
       return { settlement, isFinal: true, chainId, block };
     }
     const entry = { ...unfinished, resumed: true } as const;
@@ -249,7 +249,7 @@ class SettlementRun {
       const end = await following.toEnd();
       const { transactions } = following;
       const followed: JournalEntry = { ...entry, transactions };
-      const result = await describeEnd(
+      const result = await readResult(
         vault,
         followed,
         end,
@@ -343,12 +343,12 @@ async function signEntry(
 const failures = ["not-settled", "refused", "reverted", "unconfirmed"] as const;
 
 /**
- * Describes the settlement that an earlier run finished. What was no success keeps its status;
+ * Reads the settlement that an earlier run finished. What was no success keeps its status;
  * after a success there is nothing to do.
  *
  * @throws VaultError VAULT_NOTHING_TO_RESUME
  */
-async function describeFinished(
+async function readFinishedSettlement(
   { networkName: network }: VaultHost,
   journal: Journal,
   vault: Address,
@@ -365,12 +365,13 @@ async function describeFinished(
   const where = mined === undefined ? "" : ` in block ${mined.blockNumber}`;
   const finished = `An earlier run finished the settlement of ${describeRound(round)}: ${status ?? "nothing was mined"}${where}.`;
   const problem = code !== undefined && isErrorCode(code) ? code : null;
-  const success = problem === null ? "nothing-to-do" : "settled";
+  // A success with a code left tokens in the guard: it is told of again.
+  const afterSuccess = problem === null ? "nothing-to-do" : "settled";
   return toSettlement(
     {
       hash: mined?.hash ?? newestOf(last).hash,
       blockNumber: mined?.blockNumber,
-      status: failures.find((failure) => failure === status) ?? success,
+      status: failures.find((failure) => failure === status) ?? afterSuccess,
       code: problem,
       reason: reason === undefined ? finished : `${finished} ${reason}`,
     },

@@ -26,10 +26,10 @@ import { blockAfter, getNextBlock } from "../rpc/blocks.js";
 import type { Header } from "../rpc/blocks.js";
 import { resolveFees } from "../sending/fees.js";
 import type { GasPrice } from "../sending/fees.js";
-import { describe } from "./describe.js";
 import { simulateInProcess, simulateOnFork } from "./engines/in-process.js";
 import { simulateOnNode } from "./engines/simulate-v1.js";
 import { forkedBlockOptions, readForkedBlock } from "./fork.js";
+import { toSimulation } from "./outcome.js";
 import { contractsNaming } from "./tokens.js";
 import type {
   Attempt,
@@ -265,7 +265,7 @@ export async function simulate(
   requireTokens(network, before);
   const kept = await findKept(vault, attempt, run);
   return {
-    simulation: await describe(vault, attempt, run, kept),
+    simulation: await toSimulation(vault, attempt, run, kept),
     chainId: before.block.chainId,
     base,
     sender,

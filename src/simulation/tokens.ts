@@ -148,7 +148,7 @@ const LONGEST_SYMBOL = 32;
  *
  * @throws VaultError also if the node does not answer: that says nothing about a token
  */
-export async function describeTokens(
+export async function readTokens(
   vault: VaultHost,
   tokens: readonly string[],
   block: PinnedBlock,
@@ -165,7 +165,7 @@ export async function describeTokens(
       ? answer.data
       : Buffer.alloc(0);
   };
-  const describe = async (address: string) => {
+  const readOne = async (address: string) => {
     const [text, number] = await Promise.all([
       ask(address, "0x95d89b41"),
       ask(address, "0x313ce567"),
@@ -182,9 +182,9 @@ export async function describeTokens(
     return [address, found] as const;
   };
   const addresses = [...new Set(tokens)].filter((one) => one !== NATIVE);
-  const describeAll = async () =>
-    new Map(await Promise.all(addresses.map(describe)));
+  const readAll = async () =>
+    new Map(await Promise.all(addresses.map(readOne)));
   return addresses.length === 0
     ? new Map()
-    : await readOnBranch(rpc, block, describeAll);
+    : await readOnBranch(rpc, block, readAll);
 }

@@ -10,7 +10,7 @@ import { encodeGuarded } from "../../src/guard/round-guard.js";
 import { getReceipt } from "../../src/rpc/transactions.js";
 import type { Receipt } from "../../src/rpc/transactions.js";
 import type { JournalEntry } from "../../src/sending/journal.js";
-import { describeEnd, findDifferences } from "../../src/settlement/effect.js";
+import { readResult, findDifferences } from "../../src/settlement/effect.js";
 import type { End } from "../../src/sending/end.js";
 import { nothingToDo } from "../../src/sending/end.js";
 import type { SettlementResult } from "../../src/settlement/effect.js";
@@ -111,7 +111,7 @@ async function reportOf(
   host = hostOf(),
   of = entry,
 ): Promise<SettlementResult> {
-  return await describeEnd(host, of, outcome, null, 10_000);
+  return await readResult(host, of, outcome, null, 10_000);
 }
 function hostOf(type = "http") {
   return chain.host({ settings: { type } });

@@ -9,7 +9,7 @@ import { expect } from "chai";
 
 import {
   contractsNaming,
-  describeTokens,
+  readTokens,
   nativeTransfersOf,
   transfersIn,
 } from "../../src/simulation/tokens.js";
@@ -42,7 +42,7 @@ describe("symbol and decimals of a token", () => {
     [undefined, undefined, { symbol: null, decimals: null }],
     ["0x1234", "0x06", { symbol: null, decimals: null }],
   ] as const) {
-    it(`describeTokens() returns ${JSON.stringify(described)} if the decimals are ${String(decimals)}`, async () => {
+    it(`readTokens() returns ${JSON.stringify(described)} if the decimals are ${String(decimals)}`, async () => {
       const node = new ScriptedNode({
         answerOf: ({ data }) => {
           const answer = data === "0x95d89b41" ? symbol : decimals;
@@ -50,7 +50,7 @@ describe("symbol and decimals of a token", () => {
         },
       });
       const asked = ["native", TOKEN, TOKEN];
-      const tokens = await describeTokens(node.host(), asked, PIN);
+      const tokens = await readTokens(node.host(), asked, PIN);
       expect([...tokens]).to.deep.equal([[TOKEN, described]]);
       expect(
         node.asked.map(({ params }) => fieldsOf(params[0])["from"]),
@@ -58,14 +58,14 @@ describe("symbol and decimals of a token", () => {
     });
   }
 
-  it("describeTokens() hides a secret that is longer than a symbol, and shows no part of it", async () => {
+  it("readTokens() hides a secret that is longer than a symbol, and shows no part of it", async () => {
     const secret = "s3cret-".repeat(8);
     const node = new ScriptedNode({
       answerOf: () => ({ reverted: false, data: text(secret) }),
     });
     const host = node.host();
     host.rpc.redactor.keep(secret);
-    const tokens = await describeTokens(host, [TOKEN], PIN);
+    const tokens = await readTokens(host, [TOKEN], PIN);
     expect(tokens.get(TOKEN)?.symbol).to.equal("<hidden>");
   });
 });
@@ -75,31 +75,31 @@ describe("a token that cannot be asked", () => {
     throw Object.assign(new Error("no"), { name, code });
   };
 
-  it("describeTokens() returns null for both if the node refuses, or answers no hex", async () => {
+  it("readTokens() returns null for both if the node refuses, or answers no hex", async () => {
     for (const answer of [failure("Error", -32_000), () => 5]) {
       const node = new ScriptedNode();
       node.on("eth_call", answer);
-      const tokens = await describeTokens(node.host(), [TOKEN], PIN);
+      const tokens = await readTokens(node.host(), [TOKEN], PIN);
       expect(tokens.get(TOKEN)).to.deep.equal({ symbol: null, decimals: null });
     }
   });
 
-  it("describeTokens() throws VAULT_RPC_TIMEOUT if the node does not answer", async () => {
+  it("readTokens() throws VAULT_RPC_TIMEOUT if the node does not answer", async () => {
     const node = new ScriptedNode();
     node.on("eth_call", failure("TimeoutError"));
     await expectVaultError(
-      describeTokens(node.host(), [TOKEN], PIN),
+      readTokens(node.host(), [TOKEN], PIN),
       "VAULT_RPC_TIMEOUT",
     );
   });
 
-  it("describeTokens() throws VAULT_REORGED if the chain replaces the block of a node that takes hashes", async () => {
+  it("readTokens() throws VAULT_REORGED if the chain replaces the block of a node that takes hashes", async () => {
     const node = new ScriptedNode();
     node.on("eth_call", failure("Error", -32_000));
     const host = node.host();
     host.rpc.node.takesHashes = true;
     const pin = { number: 5, hash: `0x${"ab".repeat(32)}` };
-    await expectVaultError(describeTokens(host, [TOKEN], pin), "VAULT_REORGED");
+    await expectVaultError(readTokens(host, [TOKEN], pin), "VAULT_REORGED");
   });
 });
 

@@ -24,11 +24,12 @@ import { accountIn, changesBetween, roundOf } from "./watch-list.js";
 const DELEGATION_SIZE = 23n;
 
 /**
- * Describes a settlement that was executed, by the state without and with it.
+ * Makes the simulation of a settlement that an engine executed: its status, by the state without
+ * and with it, and its effects.
  *
  * @param kept Tokens that stay in the guard.
  */
-export async function describe(
+export async function toSimulation(
   vault: VaultHost,
   attempt: Attempt,
   run: Run,
