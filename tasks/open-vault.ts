@@ -16,6 +16,7 @@ import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { projectRedactor, redactorFor } from "../src/plugin/project.js";
 import { escapeUntrusted, quoteForeignText } from "../src/foreign-text.js";
 import { classify } from "../src/rpc/errors.js";
+import { DEFAULT_TIMEOUT_MS } from "../src/rpc/rpc-client.js";
 import { orAbort } from "../src/rpc/signals.js";
 import type { PinnedBlock } from "../src/rpc/blocks.js";
 import type { CommonValues } from "./definitions.js";
@@ -81,7 +82,10 @@ export async function withVault<T>(
     );
     const vault = instance === undefined ? own : own.instance(instance);
     if (at === undefined) {
-      await vault.useScalesOfMocks();
+      // The reads need the same addresses: a node that does not answer ends the task here.
+      const { rpc } = vault.withOptions({ timeout }, DEFAULT_TIMEOUT_MS);
+      const find = async () => await vault.useScalesOfMocks();
+      await rpc.withinDeadline("the requests that look up mocks", find);
     }
     const located = at === undefined ? vault : vault.at(at, "--at");
     return await work(

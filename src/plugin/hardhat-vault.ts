@@ -291,7 +291,10 @@ export class HardhatVault extends VaultClient implements VaultHost {
     const { contracts } = this.connection.networkConfig.vault;
     const configured = { ...contracts, ...this.settlementSettings.contracts };
     if (Object.keys(configured).length === 0) {
-      const found = this.deployments?.find().catch(fallbackTo(undefined));
+      // A file that cannot be used is an error of whatever needs an address.
+      const found = this.deployments
+        ?.find()
+        .catch(fallbackTo(undefined, ({ kind }) => kind !== "rpc"));
       this.scales = typeof (await found) === "object" ? mockScales : {};
     }
   }

@@ -314,6 +314,43 @@ describe("the addresses that tasks use", () => {
   }
 });
 
+describe("a task that looks up mocks on a node that limits its rate for ever", () => {
+  const anvil = useAnvil();
+
+  it("ends within --timeout, and names the node's answer", async () => {
+    const project = await useFixtureProject("plain");
+    let isLimited = false;
+    const handler: RpcHandler = ({ response }) => {
+      if (!isLimited) {
+        return undefined;
+      }
+      response.writeHead(429, { "retry-after": "0" }).end();
+      return "handled";
+    };
+    const server = await startRpcServer({ upstream: anvil.url, handler });
+    try {
+      const hre = await hreOnLive(server.url, {}, project.path);
+      const deployed = await runTyped(hre, "deploy-mocks --json");
+      expect(deployed.exitCode).to.equal(0);
+      isLimited = true;
+      const before = server.requests.length;
+      const { stdout, exitCode } = await runTyped(
+        await hreOnLive(server.url, {}, project.path),
+        "round --timeout 2 --json",
+      );
+      expect(exitCode).to.equal(1);
+      expect(JSON.parse(stdout))
+        .to.have.nested.property("error.message")
+        .that.includes("429");
+      // Hardhat repeats each of ours seven times.
+      expect(server.requests.length - before).to.be.lessThan(40);
+    } finally {
+      await server.stop();
+      await project.remove();
+    }
+  });
+});
+
 describe("a task while the chain replaces blocks", () => {
   const anvil = useAnvil();
   let server: RpcServer;
