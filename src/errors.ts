@@ -176,6 +176,25 @@ export function fallbackTo<Value>(
 }
 
 /**
+ * Calls a listener, which may be async. Its failure is a warning: it ends neither the work that
+ * it listens to nor the process.
+ *
+ * @param name Of the listener, for the warning.
+ * @param subject What the event is about, for the warning.
+ */
+export function callListener<Event>(
+  name: string,
+  listener: ((event: Event) => unknown) | undefined,
+  event: Event,
+  subject: string,
+): void {
+  const call = async (): Promise<unknown> => await listener?.(event);
+  call().catch((error: unknown) => {
+    process.emitWarning(`${name} failed at "${subject}": ${String(error)}`);
+  });
+}
+
+/**
  * Test runners print the message of a cause, which only an error has: what a node answered
  * gets these words.
  */

@@ -29,7 +29,8 @@ implementation. Compare it with [the protocol](protocol.md#wire-format); \`vault
 - The name cannot be resolved, or a firewall or a proxy is between.
 - The provider closes connections without an answer: its limits.`,
   VAULT_RPC_TIMEOUT: `The node is slow or overloaded. Read less at once (\`--ids 0-499\`), raise \`--timeout\`, or use another node. Hardhat
-itself waits for the \`timeout\` of the network.`,
+itself waits for the \`timeout\` of the network. If the attempt to connect took too long, no node was asked: a plugin that
+takes part in connections waits, for example for a device.`,
   VAULT_RPC_ERROR: `- HTTP 401 or 403: the key in the URL is wrong, or the provider does not serve this method or chain.
 - 429, or -32005: the rate is limited, and stayed so. \`--timeout\` gives it more time.
 - A method that does not exist: the node serves reads only, or filters methods.`,

@@ -43,7 +43,7 @@ export const readOptions = {
   timeout: optional<number>(),
   /** Ends the read when aborted; the read throws its reason. */
   signal: optional<AbortSignal>(),
-  /** Called before each retry of a request. */
+  /** Called before each retry of a request; its failure is a warning of the process. */
   onRetry: optional<RequestOptions["onRetry"]>(),
 };
 

@@ -1,4 +1,9 @@
-import { VaultError, invalidArgument, vaultError } from "../errors.js";
+import {
+  VaultError,
+  callListener,
+  invalidArgument,
+  vaultError,
+} from "../errors.js";
 import { asRecord } from "../json.js";
 import type { Redactor } from "../foreign-text.js";
 import { classify, isEmptyAnswer } from "./errors.js";
@@ -131,7 +136,7 @@ export class RpcClient {
       signals: signal === undefined ? signals : [...signals, signal],
       onRetry: (event) => {
         outer?.(event);
-        onRetry?.(event);
+        callListener("onRetry", onRetry, event, event.method);
       },
     });
   }

@@ -9,7 +9,7 @@ import {
   parseUint,
 } from "../client/inputs.js";
 import type { AccountLike, OptionsOf } from "../client/inputs.js";
-import { invalidArgument } from "../errors.js";
+import { callListener, invalidArgument } from "../errors.js";
 import type { VaultError, VaultErrorCode } from "../errors.js";
 import { namedTokens } from "../guard/call.js";
 import { settingsPath } from "../host.js";
@@ -286,14 +286,8 @@ export function parseOptions(
     ),
     replacement:
       bump === true ? "bump" : cancel === true ? "cancel" : undefined,
-    // A failing listener, also an async one, must not lose a transaction on its way.
     emit: (event) => {
-      const tell = async (): Promise<unknown> => await onEvent?.(event);
-      tell().catch((error: unknown) => {
-        process.emitWarning(
-          `onEvent of settleAll() failed at "${event.type}": ${String(error)}`,
-        );
-      });
+      callListener("onEvent of settleAll()", onEvent, event, event.type);
     },
   };
 }

@@ -253,6 +253,14 @@ describe("client - requests of rounds()", () => {
     expect(seen.at(-1)?.done).to.equal(provider.count("eth_call"));
   });
 
+  it("rounds() ends with the error of an async onProgress, which no process sees", async () => {
+    const onProgress = async (): Promise<never> =>
+      await Promise.reject(new Error("the listener's own problem"));
+    const node = historyNode(writeHistory(50, 1_000_000), 1_000_000);
+    const reading = collect(node, { onProgress });
+    expect(await reading.catch(String)).to.match(/the listener's own problem/u);
+  });
+
   it("rounds() hands out each round as it is found, and looks little further ahead", async () => {
     const head = 50_000_000;
     const node = historyNode(writeHistory(count, head), head);

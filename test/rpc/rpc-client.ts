@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { mock } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 
@@ -308,6 +309,28 @@ describe("a client that retries requests", () => {
     expect(asked).to.have.length(6);
     expect(told).to.deep.equal([1, 2, 3, 4, 5]);
   });
+
+  for (const [how, onRetry] of [
+    [
+      "throws",
+      () => {
+        throw new Error("the listener's own problem");
+      },
+    ],
+    [
+      "is async and rejects",
+      async () => await Promise.reject(new Error("the listener's own problem")),
+    ],
+  ] as const) {
+    it(`reads, and warns, if onRetry ${how}`, async () => {
+      const warned = once(process, "warning");
+      const { vault } = failing(1, new StatusError(503));
+      await vault.queryVolume({ onRetry });
+      expect(String((await warned)[0])).to.equal(
+        'Warning: onRetry failed at "eth_call": Error: the listener\'s own problem',
+      );
+    });
+  }
 
   it("calls onRetry, and waits as long as Retry-After tells, at most ten seconds", async () => {
     const events: RetryEvent[] = [];

@@ -1,3 +1,5 @@
+import { once } from "node:events";
+
 import { expect } from "chai";
 
 import {
@@ -8,6 +10,7 @@ import {
 import type { SettleAllOptions } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { itSettles, remote, useKeeper } from "../helpers/keeper.js";
+import { HASH } from "../helpers/names.js";
 import { SETTLER } from "../helpers/scripted-contracts.js";
 
 describe("options of settleAll", () => {
@@ -91,9 +94,31 @@ describe("options of settleAll", () => {
     });
   });
 
+  for (const [how, onEvent] of [
+    [
+      "throws",
+      () => {
+        throw new Error("the listener's own problem");
+      },
+    ],
+    [
+      "is async and rejects",
+      async () => await Promise.reject(new Error("the listener's own problem")),
+    ],
+  ] as const) {
+    it(`settleAll warns if its listener ${how}`, async () => {
+      const warned = once(process, "warning");
+      const { emit } = parseOptions(keeper.host(), { onEvent });
+      emit({ type: "hash", hash: HASH });
+      expect(String((await warned)[0])).to.equal(
+        'Warning: onEvent of settleAll() failed at "hash": Error: the listener\'s own problem',
+      );
+    });
+  }
+
   itSettles(keeper, [
     {
-      title: "settleAll settles if its async listener rejects, and warns",
+      title: "settleAll settles if its async listener rejects",
       options: {
         onEvent: async () =>
           await Promise.reject(new Error("the listener's own problem")),
