@@ -60,7 +60,7 @@ export interface RequestOptions {
   readonly timeout?: number | undefined;
   /** Ends the wait for the requests, which then throw its reason. A transaction is still sent. */
   readonly signal?: AbortSignal | undefined;
-  readonly onRetry?: ((event: RetryEvent) => void) | undefined;
+  readonly onRetry?: ((event: RetryEvent) => unknown) | undefined;
 }
 
 /** Deadline of a read that is given none. */
