@@ -14,8 +14,8 @@ import { isOutOfGas } from "./types.js";
 import type {
   Attempt,
   ChainState,
+  Execution,
   FailedCall,
-  Run,
   Simulation,
 } from "./types.js";
 import { accountIn, changesBetween, roundOf } from "./watch-list.js";
@@ -32,12 +32,12 @@ const DELEGATION_SIZE = 23n;
 export async function toSimulation(
   vault: VaultHost,
   attempt: Attempt,
-  run: Run,
+  execution: Execution,
   kept: readonly Address[],
 ): Promise<Simulation> {
   const { guard, from } = attempt.route;
-  const { engine, before, after, failed, gasUsed, gasPrice } = run;
-  const { block, transfers } = run;
+  const { engine, before, after, failed, gasUsed, gasPrice } = execution;
+  const { block, transfers } = execution;
   const by = { engine, guard: guard?.address ?? null };
   // The round before is read with the settlement in one request, so a settled round is
   // noticed only after it.
@@ -71,7 +71,8 @@ export async function toSimulation(
     ...one,
     before: amount ?? 0n,
     after:
-      (after.balances[index]?.amount ?? 0n) - (index === 0 ? run.surplus : 0n),
+      (after.balances[index]?.amount ?? 0n) -
+      (index === 0 ? execution.surplus : 0n),
   }));
   const { codeSize } = accountIn(before, from);
   // Then another account sends the transaction, and pays for the gas.
@@ -80,7 +81,7 @@ export async function toSimulation(
   // A contract that settles may spend what it has.
   const funds = min(balances[0]?.before ?? 0n, balances[0]?.after ?? 0n);
   const isTooPoor = funds < fee;
-  const needed = failed === undefined ? run.gasNeeded : gasUsed;
+  const needed = failed === undefined ? execution.gasNeeded : gasUsed;
   const notes = [
     guard !== undefined &&
       kept.length > 0 &&

@@ -26,8 +26,9 @@ import { blockAfter, getNextBlock } from "../rpc/blocks.js";
 import type { Header } from "../rpc/blocks.js";
 import { resolveFees } from "../sending/fees.js";
 import type { GasPrice } from "../sending/fees.js";
-import { simulateInProcess, simulateOnFork } from "./engines/in-process.js";
-import { simulateOnNode } from "./engines/simulate-v1.js";
+import { executeOnFork } from "./engines/fork.js";
+import { executeInProcess } from "./engines/in-process.js";
+import { executeBySimulateV1 } from "./engines/simulate-v1.js";
 import { forkedBlockOptions, readForkedBlock } from "./fork.js";
 import { toSimulation } from "./outcome.js";
 import { contractsNaming } from "./tokens.js";
@@ -35,8 +36,8 @@ import type {
   Attempt,
   ChainState,
   ChosenBlock,
-  Engine,
-  Run,
+  Execute,
+  Execution,
   Simulation,
   SimulationEngine,
   WatchList,
@@ -252,9 +253,9 @@ export async function simulate(
     orderIDs,
     tokens: [...new Set(tokens)],
   });
-  const engines = enginesFor(vault, request);
-  const run = await runFirst(vault, engines, attempt, watched);
-  const { before } = run;
+  const names = engineNamesFor(vault, request);
+  const execution = await executeWithFirst(vault, names, attempt, watched);
+  const { before } = execution;
   const target = contracts.find(({ role }) => role === "vault");
   assertInvariant(target !== undefined, "a settlement without a vault");
   if (accountIn(before, target.address).codeSize === 0n) {
@@ -263,15 +264,15 @@ export async function simulate(
     throw noCode("vault", target, network, base.number);
   }
   requireTokens(network, before);
-  const kept = await findKept(vault, attempt, run);
+  const kept = await findKept(vault, attempt, execution);
   return {
-    simulation: await toSimulation(vault, attempt, run, kept),
+    simulation: await toSimulation(vault, attempt, execution, kept),
     chainId: before.block.chainId,
     base,
     sender,
     contracts,
     balance: accountIn(before, sender).balance,
-    gasNeeded: run.gasNeeded,
+    gasNeeded: execution.gasNeeded,
     kept,
   };
 }
@@ -288,14 +289,14 @@ function requireTokens(network: string, { balances }: ChainState): void {
   }
 }
 
-const runners: Readonly<Record<SimulationEngine, Engine>> = {
-  simulateV1: simulateOnNode,
-  fork: simulateOnFork,
-  "in-process": simulateInProcess,
+const engines: Readonly<Record<SimulationEngine, Execute>> = {
+  simulateV1: executeBySimulateV1,
+  fork: executeOnFork,
+  "in-process": executeInProcess,
 };
 
-/** Engines to try, in this order: the chain's own EVM before that of a fork. */
-function enginesFor(
+/** Names of the engines to try, in this order: the chain's own EVM before that of a fork. */
+function engineNamesFor(
   { connection }: VaultHost,
   { engine, hardfork }: SimulationRequest,
 ): readonly SimulationEngine[] {
@@ -309,22 +310,22 @@ function enginesFor(
 }
 
 /** @throws VaultError VAULT_ENGINE_UNAVAILABLE if none of the engines can */
-async function runFirst(
+async function executeWithFirst(
   vault: VaultHost,
-  engines: readonly SimulationEngine[],
+  names: readonly SimulationEngine[],
   attempt: Attempt,
   watched: WatchList,
-): Promise<Run> {
+): Promise<Execution> {
   const problems: string[] = [];
-  for (const engine of engines) {
-    const run = await runners[engine](vault, attempt, watched);
-    if (!("unavailable" in run)) {
-      return run;
+  for (const name of names) {
+    const executed = await engines[name](vault, attempt, watched);
+    if (!("unavailable" in executed)) {
+      return executed;
     }
-    problems.push(run.unavailable);
+    problems.push(executed.unavailable);
   }
   throw vaultError("VAULT_ENGINE_UNAVAILABLE", {
-    engine: engines.join(" or "),
+    engine: names.join(" or "),
     network: vault.networkName,
     problem: problems.join("; "),
   });
@@ -337,7 +338,7 @@ async function runFirst(
 async function findKept(
   vault: VaultHost,
   attempt: Attempt,
-  { engine, failed, logs }: Run,
+  { engine, failed, logs }: Execution,
 ): Promise<readonly Address[]> {
   const { from, guard } = attempt.route;
   if (guard === undefined || failed !== undefined) {
@@ -357,9 +358,8 @@ async function findKept(
   });
   // A node may refuse the second simulation, or a suspect take all gas that the node gives:
   // then a fork reads, whatever the options name. It gives enough.
-  const engines =
-    engine === "simulateV1" ? [engine, "fork" as const] : [engine];
-  const second = await runFirst(vault, engines, attempt, watched).catch(
+  const names = engine === "simulateV1" ? [engine, "fork" as const] : [engine];
+  const second = await executeWithFirst(vault, names, attempt, watched).catch(
     fallbackTo(undefined, ({ code }) => code === "VAULT_ENGINE_UNAVAILABLE"),
   );
   if (second === undefined || second.failed !== undefined) {

@@ -139,7 +139,7 @@ export interface ChainState extends LensFacts {
 }
 
 /** A settlement executed by an engine. */
-export interface Run {
+export interface Execution {
   readonly engine: SimulationEngine;
   readonly before: ChainState;
   readonly after: ChainState;
@@ -172,11 +172,11 @@ export interface FailedCall {
  *
  * @returns Or why it cannot simulate here; another one may.
  */
-export type Engine = (
+export type Execute = (
   vault: VaultHost,
   attempt: Attempt,
   watched: WatchList,
-) => Promise<Run | { readonly unavailable: string }>;
+) => Promise<Execution | { readonly unavailable: string }>;
 
 /**
  * Wei to lend for gas: the price of all of it to a sender who cannot pay, or has code.

@@ -1,18 +1,9 @@
-// Hardhat's simulator executes the settlement: an in-process network itself, or a fork of
-// the network, made for one settlement.
-
 import { max } from "@nomicfoundation/hardhat-utils/bigint";
-import { dataSlice, isHexString, toQuantity } from "ethers";
+import { isHexString, toQuantity } from "ethers";
 
 import { NOBODYS_ADDRESS, lensCode } from "../../client/lens/lens.js";
 import type { ReadCall } from "../../client/lens/lens.js";
-import { withArchiveCheck } from "../../client/read-at-block.js";
-import {
-  assertInvariant,
-  fallbackTo,
-  hasErrorCode,
-  vaultError,
-} from "../../errors.js";
+import { assertInvariant, hasErrorCode, vaultError } from "../../errors.js";
 import { settlementCall } from "../../guard/call.js";
 import { configuredGasCap } from "../../host.js";
 import type { VaultHost } from "../../host.js";
@@ -21,121 +12,24 @@ import {
   TRANSACTION_GAS_CAP,
   getBlock,
   getNextBlock,
-  requireSameBranch,
 } from "../../rpc/blocks.js";
 import type { BlockId } from "../../rpc/blocks.js";
-import { callContract, tryCall } from "../../rpc/chain.js";
+import { callContract } from "../../rpc/chain.js";
 import type { CallResult } from "../../rpc/revert-reason.js";
 import { decodeRevertReason } from "../../rpc/revert-reason.js";
 import type { RpcClient } from "../../rpc/rpc-client.js";
 import { getReceipt, CALL_TRACER, trace } from "../../rpc/transactions.js";
-import { openFork, planFor } from "../fork.js";
-import { FORK_REQUESTS } from "../memo.js";
 import { nativeTransfersOf, transfersIn } from "../tokens.js";
 import { accountIn } from "../watch-list.js";
 import { beforeRefunds, loanFor } from "../types.js";
-import type { Attempt, ChainState, Engine, Run, WatchList } from "../types.js";
-
-/** Simulates in process on a fork, which fetches state from the node on demand. */
-export const simulateOnFork: Engine = async (vault, attempt, watched) => {
-  const simulating = forkAndSimulate(vault, attempt, watched);
-  try {
-    return await vault.rpc.withinDeadline(
-      FORK_REQUESTS,
-      async () => await simulating,
-    );
-  } finally {
-    // Its server and its folder are gone then, after a deadline, too.
-    await simulating.catch(() => undefined);
-  }
-};
-
-const forkAndSimulate: Engine = async (vault, attempt, watched) => {
-  const { route, next, hardfork } = attempt;
-  const onNode = await verdictOf(vault, attempt);
-  if (onNode === CRASHES) {
-    return { unavailable: `Hardhat's simulator ${onNode}` };
-  }
-  const connection = await openFork(vault, {
-    block: next.base,
-    hardfork,
-    plan: () => planFor(vault, watched, route),
-    settings: {
-      // Hardhat's accounts would overwrite balances of the forked chain.
-      accounts: [],
-      // The chain's cap is not known, so the hardfork's is lifted.
-      ...(hardfork === undefined && { transactionGasCap: next.gasLimit }),
-    },
-  });
-  const simulate = async (): ReturnType<Engine> => {
-    const { vault: forked } = connection;
-    const onFork =
-      hardfork === undefined ? await verdictOf(forked, attempt) : onNode;
-    const areKnown = onNode !== undefined && onFork !== undefined;
-    if (areKnown && (onNode === ACCEPTED) !== (onFork === ACCEPTED)) {
-      // The chain has precompiles or rules of its own.
-      const unavailable = `in block ${next.base.number} the node ${onNode}, and Hardhat's simulator ${onFork}`;
-      return { unavailable };
-    }
-    // The price of the transaction may be below the base fee that the simulator expects.
-    const baseFee = toQuantity(next.baseFeePerGas ?? 0n);
-    await forked.rpc
-      .request("hardhat_setNextBlockBaseFeePerGas", [baseFee])
-      // Hardforks before London have none.
-      .catch(fallbackTo(undefined, ({ code }) => code === "VAULT_RPC_ERROR"));
-    const timed = { ...attempt, next: { ...next, isTimed: true } };
-    const run = await simulateInProcess(forked, timed, watched);
-    return { ...run, engine: "fork" };
-  };
-  try {
-    const simulating = simulate();
-    // That the chain has replaced the block is the reason of a failure, too.
-    await simulating.catch(() => undefined);
-    await requireSameBranch(vault.rpc, next.base);
-    return await simulating;
-  } finally {
-    await connection.close();
-  }
-};
-
-const ACCEPTED = "accepts the call";
-const CRASHES = "ends the process at a panic code above 2^64";
-
-/**
- * Calls the settlement in the block before the attempt's.
- *
- * @returns Undefined if the node refuses the call as such, for example because it takes too
- * long: that proves nothing.
- * @throws VaultError VAULT_ARCHIVE_NODE_NEEDED
- */
-async function verdictOf(
-  { rpc }: VaultHost,
-  { route, next, gas }: Attempt,
-): Promise<string | undefined> {
-  const call = settlementCall(route);
-  return await withArchiveCheck(rpc, next.base.number, async (block) => {
-    const reverted = await tryCall(rpc, call, block, gas);
-    if (reverted === undefined) {
-      return ACCEPTED;
-    }
-    const isCrash =
-      reverted.kind === "panic" &&
-      BigInt(dataSlice(reverted.data, 4)) >= 2n ** 64n;
-    return isCrash ? CRASHES : `refuses it (${reverted.text})`;
-  }).catch(
-    fallbackTo<string | undefined>(
-      undefined,
-      ({ code }) => code !== "VAULT_ARCHIVE_NODE_NEEDED",
-    ),
-  );
-}
+import type { Attempt, ChainState, Execution, WatchList } from "../types.js";
 
 /** Mines the settlement on an in-process network itself, a fork or not, and undoes it. */
-export async function simulateInProcess(
+export async function executeInProcess(
   vault: VaultHost,
   attempt: Attempt,
   watched: WatchList,
-): Promise<Run> {
+): Promise<Execution> {
   const { connection, rpc } = vault;
   // Nothing that is sent to Hardhat's simulator reaches a live chain.
   assertInvariant(
@@ -208,7 +102,7 @@ async function mine(
   vault: VaultHost,
   { route, gas, isGasGiven, gasPrice, next }: Attempt,
   watched: WatchList,
-): Promise<Run> {
+): Promise<Execution> {
   const { rpc } = vault;
   const { from: sender } = route;
   const { timestamp, baseFeePerGas = 0n } = await getNextBlock(rpc);

@@ -19,7 +19,7 @@ import type { Answered, RpcClient } from "../../rpc/rpc-client.js";
 import { decodeRevertReason, invalidOpcode } from "../../rpc/revert-reason.js";
 import { gainOf, transfersIn } from "../tokens.js";
 import { beforeRefunds, isOutOfGas, loanFor } from "../types.js";
-import type { Attempt, Engine, WatchList } from "../types.js";
+import type { Attempt, Execute, WatchList } from "../types.js";
 import { accountIn } from "../watch-list.js";
 
 const METHOD = "eth_simulateV1";
@@ -33,7 +33,7 @@ const READ_GAS_HEX = numberToHexString(READ_GAS);
  * settlement, and the reads again are calls of one block. Callers and price are exact; gas
  * and logs, too.
  */
-export const simulateOnNode: Engine = async (vault, attempt, watched) => {
+export const executeBySimulateV1: Execute = async (vault, attempt, watched) => {
   const { rpc, networkName } = vault;
   const { route, gas, gasPrice, next } = attempt;
   const { number, timestamp } = next;
