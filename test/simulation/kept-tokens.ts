@@ -1,7 +1,9 @@
 import { expect } from "chai";
 
 import type { HardhatVault } from "../../src/types.js";
+import { listOf } from "../../src/json.js";
 import { useAnvil } from "../helpers/anvil.js";
+import { fieldsOf } from "../helpers/fields.js";
 import { deployTestGuard } from "../helpers/guard.js";
 import { connectTo } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
@@ -11,6 +13,9 @@ import { mined } from "../helpers/transactions.js";
 
 /** A call with two arguments logs the first and returns true; with one, it takes all gas. */
 const NO_TOKEN = "0x36602414601a57602060045f375f60205fa160015f5260205ff35bfe";
+
+/** The same, but its balances are 0. */
+const EMPTY_TOKEN = NO_TOKEN.replace(/fe$/u, "60205ff3");
 
 describe("a contract whose event names the guard", () => {
   const anvil = useAnvil();
@@ -69,6 +74,33 @@ describe("a contract whose event names the guard", () => {
         ...{ status: "settled", engine: "simulateV1" },
       });
       expect(notes[0]).to.contain("tokens in the guard").and.contain(token);
+    } finally {
+      await server.stop();
+    }
+  });
+
+  it("counts as a token that stays there if the settlement reverts in the simulation that reads its balance", async () => {
+    const { server, seen, pay, provider } = await open(
+      async ({ request, occurrence, forward }) => {
+        if (request.method !== "eth_simulateV1" || occurrence === 0) {
+          return undefined;
+        }
+        const [block] = listOf(fieldsOf(JSON.parse(await forward()))["result"]);
+        const calls = listOf(fieldsOf(block)["calls"]);
+        // Before it are the accounts, two balances and the loan.
+        const reverted = { ...fieldsOf(calls[4]), status: "0x0", logs: [] };
+        return {
+          result: [{ ...fieldsOf(block), calls: calls.with(4, reverted) }],
+        };
+      },
+    );
+    try {
+      const address = `0x${"0".repeat(36)}beef`;
+      await provider.send("anvil_setCode", [address, EMPTY_TOKEN]);
+      await pay(address);
+      const { status, notes } = await seen.simulateSettleAll();
+      expect(status).to.equal("settled");
+      expect(notes[0]).to.contain("tokens in the guard");
     } finally {
       await server.stop();
     }
