@@ -25,8 +25,8 @@ import { getBlock } from "../rpc/blocks.js";
 import type { Header } from "../rpc/blocks.js";
 import type { CallRequest } from "../rpc/chain.js";
 import { classify } from "../rpc/errors.js";
-import { FORK_REQUESTS, Memo } from "./memo.js";
-import type { WarmPlan } from "./memo.js";
+import { FORK_REQUESTS, ForkProxy } from "./fork-proxy.js";
+import type { WarmPlan } from "./fork-proxy.js";
 import type { WatchList } from "./types.js";
 import { makeWatchList } from "./watch-list.js";
 
@@ -183,10 +183,10 @@ export async function openFork(
   assertInvariant(hash !== undefined, "a block to fork without a hash");
   const { httpHeaders: headers, timeout, from } = upstream;
   const node = { url: await upstream.url.getUrl(), headers, timeout };
-  const memo = new Memo(rpc, node, { number, hash });
-  memo.warm(plan);
+  const proxy = new ForkProxy(rpc, node, { number, hash });
+  proxy.warm(plan);
   try {
-    const chainId = await memo.begin();
+    const chainId = await proxy.begin();
     const isKnown = live.chainType === "l1" || live.chainType === "op";
     const chainType = isKnown ? live.chainType : "generic";
     const newest = chainType === "op" ? OP_HARDFORK : own.hardfork;
@@ -196,10 +196,10 @@ export async function openFork(
       chainId,
       forking: {
         enabled: true,
-        url: memo.url,
+        url: proxy.url,
         blockNumber: BigInt(number),
         // Hardhat drops it; the plugin's own hook does not.
-        cacheDir: memo.folder,
+        cacheDir: proxy.folder,
       },
       ...(from !== undefined && { from }),
       ...(hardfork !== undefined && { hardfork }),
@@ -237,18 +237,18 @@ export async function openFork(
     assertInvariant(
       networkConfig.type === "edr-simulated" &&
         networkConfig.forking?.enabled === true &&
-        (await networkConfig.forking.url.getUrl()) === memo.url,
+        (await networkConfig.forking.url.getUrl()) === proxy.url,
       "what should be a fork in process is another network",
     );
     const close = connection.close.bind(connection);
     connection.close = async () => {
       await close();
-      await memo.close();
+      await proxy.close();
     };
     vault.adoptFork(connection);
     return connection;
   } catch (error) {
-    await memo.close();
+    await proxy.close();
     const { network, redactor } = rpc;
     const source = { network, redactor, isBehindHardhat: true };
     throw classify(error, source, FORK_REQUESTS).error;

@@ -7,7 +7,7 @@ import type { VaultHost } from "../../host.js";
 import { requireSameBranch } from "../../rpc/blocks.js";
 import { tryCall } from "../../rpc/chain.js";
 import { openFork, planFor } from "../fork.js";
-import { FORK_REQUESTS } from "../memo.js";
+import { FORK_REQUESTS } from "../fork-proxy.js";
 import type { Attempt, Execute } from "../types.js";
 import { executeInProcess } from "./in-process.js";
 

@@ -3,7 +3,7 @@ import { id, toQuantity } from "ethers";
 import { existsSync } from "node:fs";
 
 import { RpcClient } from "../../src/rpc/rpc-client.js";
-import { HttpTransport, Memo } from "../../src/simulation/memo.js";
+import { HttpTransport, ForkProxy } from "../../src/simulation/fork-proxy.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { fetchProvider } from "../helpers/fetch-provider.js";
 import { fieldsOf } from "../helpers/fields.js";
@@ -48,7 +48,7 @@ const code = call("eth_getCode", ACCOUNT, AT);
 
 describe("what a fork reads from its node", () => {
   let server: RpcServer;
-  let memo: Memo;
+  let proxy: ForkProxy;
   /** What the node has by the block's hash, by its number, and of the block itself. */
   let byHash: (request: RecordedRequest) => RpcReply;
   let byNumber: () => RpcReply;
@@ -66,15 +66,15 @@ describe("what a fork reads from its node", () => {
             ? byHash(request)
             : byNumber(),
     });
-    memo = open();
+    proxy = open();
   });
   afterEach(async () => {
-    await memo.close();
+    await proxy.close();
     await server.stop();
   });
 
-  const open = (): Memo =>
-    new Memo(
+  const open = (): ForkProxy =>
+    new ForkProxy(
       new RpcClient(fetchProvider(server.url), "live"),
       { url: server.url, headers: {}, timeout: 10_000 },
       { number: NUMBER, hash: HASH },
@@ -86,18 +86,18 @@ describe("what a fork reads from its node", () => {
     server.bodies.map(({ length }) => length);
   /** After the node has shown whether it takes hashes. */
   const begun = async (): Promise<void> => {
-    await memo.get(call("eth_getStorageAt", OTHER, "0x1", AT));
+    await proxy.get(call("eth_getStorageAt", OTHER, "0x1", AT));
     server.clear();
   };
   /** Three values of each account are fetched. */
   const warm = async (...accounts: readonly string[]): Promise<void> => {
-    memo.warm(() => ({ calls: [], accounts }));
-    await memo.get(call("eth_getStorageAt", OTHER, "0x77", AT));
+    proxy.warm(() => ({ calls: [], accounts }));
+    await proxy.get(call("eth_getStorageAt", OTHER, "0x77", AT));
   };
 
   describe("of one branch", () => {
     it("state is asked for by the block's hash, so that a node on another branch cannot answer", async () => {
-      expect(await memo.get(balance)).to.equal("0x07");
+      expect(await proxy.get(balance)).to.equal("0x07");
       expect(server.bodies[0]?.[0]?.params).to.deep.equal([
         ACCOUNT,
         { blockHash: HASH, requireCanonical: true },
@@ -110,15 +110,15 @@ describe("what a fork reads from its node", () => {
       await begun();
       let refusals = 2;
       byHash = () => (refusals-- > 0 ? notFound : { result: "0x07" });
-      expect(await memo.get(balance)).to.equal("0x07");
+      expect(await proxy.get(balance)).to.equal("0x07");
     });
 
     it("state is asked for by number of a node that takes no hash, and the block's hash is compared afterwards", async () => {
       byHash = () => badParams;
       byNumber = () => ({ result: "0x08" });
-      expect(await memo.get(balance)).to.equal("0x08");
+      expect(await proxy.get(balance)).to.equal("0x08");
       server.clear();
-      expect(await memo.get(code)).to.equal("0x08");
+      expect(await proxy.get(code)).to.equal("0x08");
       expect(sent()).to.deep.equal([["eth_getCode"], ["eth_getBlockByNumber"]]);
     });
 
@@ -126,8 +126,8 @@ describe("what a fork reads from its node", () => {
       byHash = () => badParams;
       byNumber = () => ({ result: "0x08" });
       chain = () => others;
-      memo.warm(() => ({ calls: [], accounts: [ACCOUNT] }));
-      await expectVaultError(memo.get(balance), "VAULT_REORGED");
+      proxy.warm(() => ({ calls: [], accounts: [ACCOUNT] }));
+      await expectVaultError(proxy.get(balance), "VAULT_REORGED");
       expect(sent()).to.deep.include(["eth_getBlockByNumber"]);
     });
 
@@ -135,10 +135,10 @@ describe("what a fork reads from its node", () => {
       const answers = [{ result: null }, { result: null }];
       chain = () => answers.pop() ?? ours;
       const block = call("eth_getBlockByNumber", AT, true);
-      expect(await memo.get(block)).to.include({ number: AT });
+      expect(await proxy.get(block)).to.include({ number: AT });
       chain = () => others;
       await expectVaultError(
-        memo.get(call("eth_getBlockByNumber", AT, false)),
+        proxy.get(call("eth_getBlockByNumber", AT, false)),
         "VAULT_REORGED",
       );
     });
@@ -157,34 +157,34 @@ describe("what a fork reads from its node", () => {
             : others;
         };
         await expectVaultError(
-          memo.get(call(method, ...params)),
+          proxy.get(call(method, ...params)),
           "VAULT_REORGED",
         );
       });
     }
 
     it("what was read is still there once the chain has replaced the block", async () => {
-      await memo.get(balance);
+      await proxy.get(balance);
       chain = () => others;
       const { details } = await expectVaultError(
-        memo.requireSameBranch(),
+        proxy.requireSameBranch(),
         "VAULT_REORGED",
       );
       expect(details).to.include({ network: "live", block: NUMBER });
-      expect(await memo.get(balance)).to.equal("0x07");
+      expect(await proxy.get(balance)).to.equal("0x07");
     });
 
     it("a read throws VAULT_BLOCK_NOT_FOUND if the node does not get the block", async () => {
       byHash = () => notFound;
       chain = () => ({ result: null });
-      await expectVaultError(memo.get(balance), "VAULT_BLOCK_NOT_FOUND");
+      await expectVaultError(proxy.get(balance), "VAULT_BLOCK_NOT_FOUND");
     });
   });
 
   describe("once", () => {
     it("a value is asked for once, at the same time and later", async () => {
-      await Promise.all([memo.get(balance), memo.get(balance)]);
-      expect(await memo.get(balance)).to.equal("0x07");
+      await Promise.all([proxy.get(balance), proxy.get(balance)]);
+      expect(await proxy.get(balance)).to.equal("0x07");
       expect(sent()).to.deep.equal([["eth_getBalance"]]);
     });
 
@@ -195,13 +195,13 @@ describe("what a fork reads from its node", () => {
         { address: 7, storageKeys: [SLOT] },
       ];
       byNumber = () => ({ result: { accessList: list } });
-      memo.warm(() => ({
+      proxy.warm(() => ({
         calls: [{ from: FROM, to: ACCOUNT, data: "0x" }],
         accounts: [FROM],
       }));
       const slot = call("eth_getStorageAt", OTHER, "0x1", AT);
-      expect(await memo.get(slot)).to.equal("0x07");
-      expect(await memo.get(balance)).to.equal("0x07");
+      expect(await proxy.get(slot)).to.equal("0x07");
+      expect(await proxy.get(balance)).to.equal("0x07");
       expect(sizes()).to.deep.equal([1, 3 * 3]);
     });
 
@@ -214,8 +214,8 @@ describe("what a fork reads from its node", () => {
         }),
         async () => await Promise.reject(new Error("no plan")),
       ]) {
-        memo.warm(plan);
-        expect(await memo.get(code)).to.equal("0x07");
+        proxy.warm(plan);
+        expect(await proxy.get(code)).to.equal("0x07");
       }
     });
 
@@ -229,15 +229,15 @@ describe("what a fork reads from its node", () => {
         const asked = call(method, ACCOUNT, ...at, AT);
         for (const result of wrong) {
           byHash = () => ({ result });
-          memo.warm(() => ({ calls: [], accounts: [ACCOUNT] }));
+          proxy.warm(() => ({ calls: [], accounts: [ACCOUNT] }));
           const error = await expectVaultError(
-            memo.get(asked),
+            proxy.get(asked),
             "VAULT_RPC_INVALID_RESPONSE",
           );
           expect(error.message).to.contain(`to ${method} cannot be used`);
         }
         byHash = () => ({ result: right });
-        expect(await memo.get(asked)).to.equal(right);
+        expect(await proxy.get(asked)).to.equal(right);
       });
     }
 
@@ -247,7 +247,7 @@ describe("what a fork reads from its node", () => {
         server.handler = async (exchange) =>
           exchange.request.method === method ? out : await handler(exchange);
         const { details } = await expectVaultError(
-          memo.begin(),
+          proxy.begin(),
           "VAULT_RPC_ERROR",
         );
         expect(details).to.include({ method });
@@ -264,8 +264,8 @@ describe("what a fork reads from its node", () => {
       });
     });
     const expectValues = async (): Promise<void> => {
-      expect(await memo.get(balance)).to.equal("0x1");
-      expect(await memo.get(code)).to.equal("0x22");
+      expect(await proxy.get(balance)).to.equal("0x1");
+      expect(await proxy.get(code)).to.equal("0x22");
     };
 
     it("each value is that with its id, in whatever order they come, and those that are missing are asked for alone", async () => {
@@ -281,7 +281,7 @@ describe("what a fork reads from its node", () => {
     });
 
     it("what is asked for at the same moment is fetched in one batch", async () => {
-      await Promise.all([memo.get(balance), memo.get(code)]);
+      await Promise.all([proxy.get(balance), proxy.get(code)]);
       expect(sizes()).to.deep.equal([2]);
       await expectValues();
     });
@@ -333,14 +333,14 @@ describe("what a fork reads from its node", () => {
 
   describe("for the simulator, on loopback", () => {
     beforeEach(async () => {
-      await memo.begin();
+      await proxy.begin();
     });
 
-    const post = async (body: unknown, url = memo.url): Promise<Response> =>
+    const post = async (body: unknown, url = proxy.url): Promise<Response> =>
       await fetch(url, { method: "POST", body: JSON.stringify(body) });
 
     it("it answers under its own path only", async () => {
-      const { url } = memo;
+      const { url } = proxy;
       expect(url).to.match(/^http:\/\/127\.0\.0\.1:\d+\/[0-9a-f]{48}$/u);
       const asked = { id: 7, method: "eth_blockNumber" };
       expect((await post(asked)).status).to.equal(200);
@@ -388,10 +388,10 @@ describe("what a fork reads from its node", () => {
   it("a read that waits for the node ends when the fork is closed", async () => {
     server.handler = async () => await new Promise(() => undefined);
     const refused = expectVaultError(
-      memo.get(balance),
+      proxy.get(balance),
       "VAULT_NETWORK_UNREACHABLE",
     );
-    await memo.close();
+    await proxy.close();
     await refused;
   });
 });

@@ -74,13 +74,12 @@ const sameOnAllBranches = ["net_version", CHAIN_METHOD, LIST_METHOD];
 const DEEP = 1_000;
 
 /**
- * What a fork reads from its node: each value once, all of one branch of the chain, and in one
- * batch what is asked for at the same moment. State is asked for by the block's hash (EIP-1898). After what else is read, and all that
- * a node without hashes answers, the hash at the block's number is compared.
- *
- * Hardhat's simulator reads it from a server on loopback.
+ * A JSON-RPC server on loopback between Hardhat's simulator and the node of a fork. It asks the
+ * node for each value once, all of one branch of the chain, and in one batch for what is asked
+ * for at the same moment. State is asked for by the block's hash (EIP-1898). After what else is
+ * read, and all that a node without hashes answers, the hash at the block's number is compared.
  */
-export class Memo {
+export class ForkProxy {
   readonly #values = new Map<string, Promise<unknown>>();
   /** Those that take more calls, by whether these ask for state. */
   readonly #batches = new Map<boolean, Batch>();
@@ -225,7 +224,7 @@ export class Memo {
       return result;
     }
     // The node may take no batches, or has refused this call.
-    const [alone] = await this.#ask([call], isState);
+    const [alone] = await this.#request([call], isState);
     if (this.#isValue(call, alone)) {
       return alone;
     }
@@ -239,22 +238,22 @@ export class Memo {
       return open;
     }
     const calls: Call[] = [];
-    const ask = async (): Promise<readonly unknown[]> => {
+    const sendAll = async (): Promise<readonly unknown[]> => {
       let count: number;
       do {
         count = calls.length;
         await setTimeout(MOMENT_MS);
       } while (count < calls.length && calls.length < BATCH_SIZE);
       this.#batches.delete(isState);
-      return calls.length === 1 ? [] : await this.#ask(calls, isState);
+      return calls.length === 1 ? [] : await this.#request(calls, isState);
     };
-    const batch = { calls, results: ask() };
+    const batch = { calls, results: sendAll() };
     this.#batches.set(isState, batch);
     return batch;
   }
 
   /** @returns Of a batch, undefined for what fails. */
-  async #ask(
+  async #request(
     calls: readonly Call[],
     isState: boolean,
   ): Promise<readonly unknown[]> {
