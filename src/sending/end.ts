@@ -5,7 +5,7 @@ import type { Hex } from "../protocol/index.js";
 import type { Receipt } from "../rpc/transactions.js";
 import type { SentTransaction } from "./transaction.js";
 
-/** Nothing was sent. */
+/** An obstacle to sending: the end of what was not sent before, else a part of its end. */
 export interface Stopped {
   readonly kind: "stopped";
   readonly status: "nothing-to-do" | "refused" | "reverted";

@@ -240,7 +240,7 @@ export class Following {
   async #send(): Promise<void> {
     const { emit, limit, rpc, record } = this.job;
     const { hash = null, nonce, kind } = this.#newest;
-    if (kind === "settlement" && (await this.#findObstacle()) !== undefined) {
+    if (kind === "settlement" && (await this.#whyNotNow()) !== undefined) {
       return;
     }
     if (this.#answer === undefined) {
@@ -265,11 +265,14 @@ export class Following {
   }
 
   /** @returns Why the round is not to be settled now, or that it cannot be read. */
-  async #findObstacle(): Promise<string | undefined> {
+  async #whyNotNow(): Promise<string | undefined> {
     const { checkRound, limit } = this.job;
-    const reading = checkRound().then((why) => why?.reason, describeProblem);
-    const obstacle = await unlessAborted(reading, limit.signal);
-    return limit.isOver ? NOT_IN_TIME : obstacle;
+    const reading = checkRound().then(
+      (obstacle) => obstacle?.reason,
+      describeProblem,
+    );
+    const why = await unlessAborted(reading, limit.signal);
+    return limit.isOver ? NOT_IN_TIME : why;
   }
 
   /** Sends a replacement. If a person asked for one that cannot be made, it gives up. */
@@ -299,12 +302,12 @@ export class Following {
   ): Promise<string | undefined> {
     const { replacing, record, emit, limit } = this.job;
     // No higher fee is signed for a round that is over, or that cannot be read.
-    const obstacle =
+    const whyNot =
       kind === "bump" && this.#newest.kind === "settlement"
-        ? await this.#findObstacle()
+        ? await this.#whyNotNow()
         : undefined;
-    if (obstacle !== undefined) {
-      return obstacle;
+    if (whyNot !== undefined) {
+      return whyNot;
     }
     const signing = replacing?.sign(this.#newest, kind).finally(() => {
       this.#replacedAt = Date.now();

@@ -88,11 +88,12 @@ const ONLY_OWNER = 0o600;
 /** A file is empty only between two system calls, where there are no hard links. */
 const EMPTY_MS = 60_000;
 
-/** In process no node is asked: nothing outlives the process, so no journal is kept. */
+/** Nothing in process outlives the process, so no journal is kept. */
 function isKeptFor({ connection }: VaultHost): boolean {
   return connection.networkConfig.type === "http";
 }
 
+/** In process no node is asked. */
 async function askChainKind(vault: VaultHost): Promise<ChainKind> {
   const isLive = isKeptFor(vault) && !(await isDevelopmentNodeNow(vault.rpc));
   return isLive ? "live" : "development";
@@ -267,7 +268,7 @@ export class Journal {
    * transaction that the entry lacks: nothing is written then.
    */
   public async update(entry: JournalEntry): Promise<boolean> {
-    return await this.#replace(entry, async ({ resumed }) => {
+    return await this.#change(entry, async ({ resumed }) => {
       const all = { ...entry, resumed: entry.resumed ?? resumed };
       await this.#put(this.file, all);
     });
@@ -278,7 +279,7 @@ export class Journal {
    * finished settlement stays known.
    */
   public async abandon(entry: JournalEntry): Promise<void> {
-    await this.#replace(entry, async ({ resumed }) => {
+    await this.#change(entry, async ({ resumed }) => {
       if (resumed !== true) {
         await this.#put(this.file, undefined);
       }
@@ -290,7 +291,7 @@ export class Journal {
    * round that was paid for stays known.
    */
   public async finish(entry: JournalEntry): Promise<void> {
-    await this.#replace(entry, async () => {
+    await this.#change(entry, async () => {
       if (this.chainKind === "live") {
         const reverted = await this.#findReverted(entry.round).catch(
           fallbackTo(undefined),
@@ -312,7 +313,7 @@ export class Journal {
    *
    * @returns False if it was not changed.
    */
-  async #replace(
+  async #change(
     entry: JournalEntry,
     change: (present: JournalEntry) => Promise<void>,
   ): Promise<boolean> {

@@ -298,7 +298,8 @@ export async function signReplacement(
   const fees = raiseFees(old, offered.fees);
   const price = priceOf(fees, baseFeePerGas);
   requireWithin(rpc.network, price.highest, fees, limits);
-  if (confirm === undefined) {
+  const isUnattended = confirm === undefined;
+  if (isUnattended) {
     await requireFeeLimit(vault, price, limits);
   }
   const call =
@@ -315,7 +316,7 @@ export async function signReplacement(
     maxCost: call.gas * price.highest,
   };
   // JavaScript may return another type: only true confirms.
-  const answer: unknown = confirm === undefined || (await confirm(replacement));
+  const answer: unknown = isUnattended || (await confirm(replacement));
   if (answer !== true) {
     const problem = typeof answer === "string" ? new Error(answer) : answer;
     throw problem instanceof Error

@@ -219,8 +219,9 @@ export async function propose(
 ): Promise<Proposal> {
   const since = Date.now();
   const { chainId, contract, round, next } = current;
+  const isUnattended = confirm === undefined;
   // Only a person may agree to one that leaves the round open.
-  const mustSettle = confirm === undefined && partial !== true;
+  const mustSettle = isUnattended && partial !== true;
   const rules = { limits, tokens, mustSettle };
   const trial = await trySettlement(vault, route, next, rules);
   const { simulated, balance, gas, price, stop } = trial;
@@ -311,7 +312,8 @@ async function ask(
   if (stop !== undefined) {
     return stop;
   }
-  if (confirm === undefined) {
+  const isUnattended = confirm === undefined;
+  if (isUnattended) {
     await requireFeeLimit(vault, price, limits);
     return undefined;
   }

@@ -51,22 +51,26 @@ export async function runSettlement(
   given: SettleAllOptions,
 ): Promise<SettlementResult> {
   const options = parseOptions(vault, await withAddress(given));
-  const run = async (steps: Steps): Promise<SettlementResult> =>
-    await new SettlementRun(vault, options).toEnd(steps);
+  const resultOf = async (
+    steps: (run: SettlementRun) => Promise<SettlementResult | Stopped>,
+  ): Promise<SettlementResult> => {
+    const run = new SettlementRun(vault, options);
+    return await run.toResult(steps(run));
+  };
+  const resume = async (): Promise<SettlementResult> =>
+    await resultOf(async (run) => await run.resume());
   if (options.resume === true) {
-    return await run("resume");
+    return await resume();
   }
   if (options.assertOnly === true) {
-    return await run("requireSettled");
+    return await resultOf(async (run) => await run.requireSettled());
   }
-  const result = await run("settle");
+  const result = await resultOf(async (run) => await run.settle());
   return options.resumeFirst === true &&
     result.settlement.code === "VAULT_SETTLEMENT_UNFINISHED"
-    ? await run("resume")
+    ? await resume()
     : result;
 }
-
-type Steps = "requireSettled" | "resume" | "settle";
 
 /** The steps of one run, and what is known by now for the result of the one that ends it. */
 class SettlementRun {
@@ -81,9 +85,14 @@ class SettlementRun {
     private readonly options: ParsedOptions,
   ) {}
 
-  /** Takes the steps until one ends the run, or throws an error with `refuses` in errors.ts. */
-  public async toEnd(steps: Steps): Promise<SettlementResult> {
-    const ended = await this[steps]().catch((error: unknown) => {
+  /**
+   * Waits for the step that ends the run. An error of `refusals` in error-table.ts ends it, too;
+   * throws any other.
+   */
+  public async toResult(
+    steps: Promise<SettlementResult | Stopped>,
+  ): Promise<SettlementResult> {
+    const ended = await steps.catch((error: unknown) => {
       if (refusesSettlement(error)) {
         return refusedBy(error);
       }
@@ -114,19 +123,20 @@ class SettlementRun {
   }
 
   /** Refuses if there is a round to settle; needs no account, and sends nothing. */
-  private async requireSettled(): Promise<Stopped> {
-    const { vault, options } = this;
+  public async requireSettled(): Promise<Stopped> {
+    const { vault } = this;
+    const { ifExpired } = this.options;
     const current = await readCurrentRound(vault);
     this.#at = current;
     const details = { round: describeRound(current.round) };
     return (
-      (await findObstacle(vault, current, options)) ??
+      (await findObstacle(vault, current, { ifExpired })) ??
       refusedBy(vaultError("VAULT_SETTLEMENT_NEEDED", details))
     );
   }
 
   /** A new settlement, in its turn among those of the account. */
-  private async settle(): Promise<SettlementResult | Stopped> {
+  public async settle(): Promise<SettlementResult | Stopped> {
     const { rpc, connection } = this.vault;
     const { from } = this.options;
     const signer = await resolveSigner(rpc, connection.networkConfig, from);
@@ -156,21 +166,21 @@ class SettlementRun {
     this.#guard = route.guard?.address;
     // Only now, so that a wrong key or guard fails every run of a keeper.
     const obstacle =
-      (await findObstacle(vault, current, options)) ??
+      (await findObstacle(vault, current, { ifExpired })) ??
       (await this.#checkRevertBefore(journal, round));
     if (obstacle !== undefined) {
       return obstacle;
     }
     const proposal = await propose(vault, { signer, route, current }, options);
     this.#preview = proposal.preflight.preview;
-    const agreed = await agree(vault, proposal, options);
-    if (agreed.stop !== undefined) {
-      return agreed.stop;
+    const answered = await agree(vault, proposal, options);
+    if (answered.stop !== undefined) {
+      return answered.stop;
     }
     await journal.requireSameChainKind(vault);
     // Another process may have begun one before the user confirmed.
     await journal.refuseUnfinishedElseClear();
-    const entry = await signEntry(vault, agreed, options);
+    const entry = await signEntry(vault, answered, options);
     await journal.begin(entry);
     return await this.#followToEnd(journal, entry, signer);
   }
@@ -186,7 +196,8 @@ class SettlementRun {
     if (reverted === undefined) {
       return undefined;
     }
-    if (confirm === undefined && retryReverted !== true) {
+    const isUnattended = confirm === undefined;
+    if (isUnattended && retryReverted !== true) {
       return refusedBy(reverted);
     }
     emit({ type: "trouble", message: reverted.shortMessage });
@@ -194,7 +205,7 @@ class SettlementRun {
   }
 
   /** Follows the transaction of an earlier process, or replaces it. */
-  private async resume(): Promise<SettlementResult> {
+  public async resume(): Promise<SettlementResult> {
     const { vault, options } = this;
     const at = await readRoundAt(vault, "latest");
     this.#at = at;
