@@ -1,4 +1,4 @@
-// What a settlement did: to the round it was meant for, beside its preview, and in its guard.
+// What a settlement did: to the round it was meant for, and in its guard.
 
 import { ZeroAddress } from "ethers";
 
@@ -25,15 +25,11 @@ import type { Receipt } from "../rpc/transactions.js";
 import type { JournalEntry } from "../sending/journal.js";
 import type { Mined, End } from "../sending/end.js";
 import { newestOf } from "../sending/transaction.js";
-import { NATIVE, contractsNaming, transfersIn } from "../simulation/tokens.js";
-import type { Simulation, Transfer } from "../simulation/types.js";
-import {
-  balanceCall,
-  balanceIn,
-  readingsIn,
-  valueIn,
-} from "../simulation/watch-list.js";
-import type { PreviewDifference, Settlement } from "./options.js";
+import { contractsNaming } from "../simulation/tokens.js";
+import type { Simulation } from "../simulation/types.js";
+import { balanceCall, balanceIn } from "../simulation/watch-list.js";
+import { findDifferences } from "./differences.js";
+import type { Settlement } from "./options.js";
 
 /** Settlement with its chain, as the plugin and the tasks take it. */
 export interface SettlementResult {
@@ -239,10 +235,7 @@ function effectOn(
   block: number,
   { before, after }: Around,
 ): KnownResult {
-  const end = (
-    status: KnownResult["status"],
-    reason?: string,
-  ): KnownResult => ({
+  const end = (status: Settlement["status"], reason?: string) => ({
     status,
     reason,
     isFinal: true,
@@ -395,63 +388,4 @@ async function whatStays(
       `The guard ${address} has ${native} wei more than before: the code of ${from} sends native currency back. The next settlement through it by an account without code takes it.`,
   ].filter((reason) => reason !== false);
   return reasons.length === 0 ? undefined : { code, reason: reasons.join(" ") };
-}
-
-/**
- * Finds the previewed changes that did not come, and the token transfers that are not as
- * previewed. Effects of other transactions in the block count, too.
- *
- * @param after The readings in the block of the transaction.
- * @returns Null if the transaction reverted, or no change differs and the transfers are not
- * known.
- */
-export function findDifferences(
-  { changes, transfers }: Pick<Simulation, "changes" | "transfers">,
-  { succeeded, logs }: Receipt,
-  after: VaultSnapshot,
-): readonly PreviewDifference[] | null {
-  if (succeeded === false) {
-    return null;
-  }
-  const readings = readingsIn(after);
-  const values = changes.map(({ reading, field, after: previewed }) => ({
-    reading,
-    field,
-    previewed,
-    happened: valueIn(readings.get(reading), field),
-  }));
-  const happened = transfersIn(logs);
-  const areKnown = happened !== undefined && transfers !== null;
-  const sums = areKnown ? compareTransfers(transfers, happened) : [];
-  const differences = [...values, ...sums].filter(
-    (one) => one.previewed !== one.happened,
-  );
-  return differences.length > 0 || areKnown ? differences : null;
-}
-
-/** Compares the sums of each token between two accounts. */
-function compareTransfers(
-  previewed: readonly Transfer[],
-  happened: readonly Transfer[],
-): readonly PreviewDifference[] {
-  const sums = new Map<string, { previewed: bigint; happened: bigint }>();
-  const sides = [
-    ["previewed", previewed],
-    ["happened", happened],
-  ] as const;
-  for (const [side, transfers] of sides) {
-    for (const { token, from, to, amount } of transfers) {
-      const field = `${token} from ${from} to ${to}`;
-      const sum = sums.get(field) ?? { previewed: 0n, happened: 0n };
-      // A receipt does not record native transfers.
-      if (token !== NATIVE) {
-        sums.set(field, { ...sum, [side]: sum[side] + amount });
-      }
-    }
-  }
-  return [...sums].map(([field, sum]) => ({
-    reading: "transfers",
-    field,
-    ...sum,
-  }));
 }
