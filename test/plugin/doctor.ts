@@ -194,6 +194,24 @@ describe("what doctor finds out of the journal", () => {
   });
 });
 
+describe("what doctor finds out of an earlier settlement", () => {
+  const keeper = useKeeper();
+
+  it("doctor fails after one of the same round that reverted, and names its transaction and --retry-reverted", async () => {
+    keeper.beforeSending(() => {
+      keeper.chain.revertsWith = closed;
+    });
+    const { status, hash } = await keeper.settle();
+    expect(status).to.equal("reverted");
+    keeper.chain.revertsWith = undefined;
+    const checks = await examineSigner(keeper.host(), SETTLER);
+    const settlement = named(checks, "settlement");
+    expect(settlement.status).to.equal("fail");
+    expect(settlement.detail).to.include(String(hash));
+    expect(settlement.fix).to.include("--retry-reverted");
+  });
+});
+
 describe("what doctor finds out of a signer", () => {
   const examine = async (
     node = new ScriptedNode(),

@@ -124,24 +124,25 @@ describe("the tokens that a vault pays through a guard", () => {
     });
   }
 
-  it("settle --calldata --tokens has the tokens in the call", async () => {
-    const { contracts, token, setReward } = await open();
-    await setReward(token);
-    const hre = await hreOnLive(keeper.node.url, {
-      vault: { contracts, guard },
+  for (const mustHaveEnded of [false, true]) {
+    const flag = mustHaveEnded ? " --if-expired" : "";
+    it(`settle --calldata --tokens${flag} has the tokens in the call, which ${mustHaveEnded ? "demands" : "does not demand"} that the round has ended`, async () => {
+      const { contracts, token, setReward } = await open();
+      await setReward(token);
+      const hre = await hreOnLive(keeper.node.url, {
+        vault: { contracts, guard },
+      });
+      const paid = await token.getAddress();
+      const typed = `settle --calldata${flag}`;
+      const { stdout } = await runTyped(hre, `${typed} --tokens ${paid}`);
+      const data = String(fieldsOf(JSON.parse(stdout))["data"]);
+      const { guard: call } =
+        parseGuarded(parseAddress(guard, "guard"), data) ?? {};
+      expect(call).to.deep.include({ tokens: [paid], mustHaveEnded });
+      const unnamed = await runTyped(hre, `${typed} --json`);
+      expect(unnamed.stdout).to.include("VAULT_GUARD_KEEPS_TOKENS");
     });
-    const paid = await token.getAddress();
-    const { stdout } = await runTyped(
-      hre,
-      `settle --calldata --tokens ${paid}`,
-    );
-    const data = String(fieldsOf(JSON.parse(stdout))["data"]);
-    const { guard: call } =
-      parseGuarded(parseAddress(guard, "guard"), data) ?? {};
-    expect(call?.tokens).to.deep.equal([paid]);
-    const unnamed = await runTyped(hre, "settle --calldata --json");
-    expect(unnamed.stdout).to.include("VAULT_GUARD_KEEPS_TOKENS");
-  });
+  }
 
   it("status says that the next run would leave a reward in the guard, until it is named: VAULT_GUARD_KEEPS_TOKENS", async () => {
     const { contracts, token, setReward } = await open();
