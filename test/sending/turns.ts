@@ -1,13 +1,56 @@
+import { setImmediate } from "node:timers/promises";
+
 import { expect } from "chai";
 
+import type { SettlementResult } from "../../src/settlement/effect.js";
 import { createTestHre, hreOnLive } from "../helpers/hre.js";
 import { startAnvil } from "../helpers/anvil.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import { fieldsOf } from "../helpers/fields.js";
+import { useKeeper } from "../helpers/keeper.js";
 import { runTyped } from "../helpers/run-vault-task.js";
+import { SETTLER } from "../helpers/scripted-contracts.js";
 import { openMocks } from "../helpers/world.js";
 
 describe("settlements of one account at once", () => {
+  const keeper = useKeeper();
+
+  it("wait for the end of one that is resumed", async () => {
+    await keeper.interrupt();
+    const host = keeper.host();
+    let other: SettlementResult | undefined;
+    let settling: Promise<void> | undefined;
+    const settle = async (): Promise<void> => {
+      other = await keeper.end({}, host);
+    };
+    const { senders } = host.rpc.node;
+    // Until the other one waits for its turn, or has ended without one.
+    keeper.beforeSending(async () => {
+      while (
+        other === undefined &&
+        senders.get(SETTLER.toLowerCase())?.pendingCount !== 1
+      ) {
+        await setImmediate();
+      }
+    });
+    const resumed = await keeper.end(
+      {
+        resume: true,
+        onEvent: ({ type }) => {
+          if (type === "resuming") {
+            settling = settle();
+          }
+        },
+      },
+      host,
+    );
+    await settling;
+    const ends = [resumed, other];
+    expect(ends.map((end) => end?.settlement.status)).to.deep.equal([
+      ...["settled", "nothing-to-do"],
+    ]);
+  });
+
   it("settle each of two instances in process", async () => {
     const hre = await createTestHre({
       networks: {
