@@ -31,6 +31,34 @@ export function usesAllGas({
   return gasUsed * 100n >= gasGiven * USED_UP_PERCENT;
 }
 
+/** An upper bound of the gas before refunds, which are at most a fifth of it (EIP-3529). */
+export function beforeRefunds(gasUsed: bigint): bigint {
+  return (gasUsed * 5n + 3n) / 4n;
+}
+
+export interface FailedCall {
+  /** Revert data, 0x hex. */
+  readonly data: string;
+  /** Error text of the node, if it states more than a failure. */
+  readonly message: string | undefined;
+  readonly gasUsed: bigint;
+  readonly gasGiven: bigint;
+}
+
+/**
+ * True if the call ran out of gas, by the words of the node. If it has none, the call may
+ * also have hit an invalid instruction, which uses up all gas, too.
+ */
+export function isOutOfGas(failed: FailedCall): boolean {
+  const { data, message } = failed;
+  return (
+    data === "0x" &&
+    (message === undefined
+      ? usesAllGas(failed)
+      : /out ?of ?gas/iu.test(message))
+  );
+}
+
 /** A gas limit, whose limit it is, and what to do about it. */
 interface GasLimit {
   readonly gas: bigint;

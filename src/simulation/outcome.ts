@@ -2,22 +2,20 @@ import { min } from "@nomicfoundation/hardhat-utils/bigint";
 
 import { isFailedReading } from "../client/read-at-block.js";
 import { OTHER_ORIGIN, keepsTokens } from "../guard/call.js";
-import { explainRefusal, innerReason, outOfGas } from "../guard/refusal.js";
-import type { Refusal } from "../guard/refusal.js";
+import {
+  explainRefusal,
+  innerReason,
+  isOutOfGas,
+  outOfGas,
+} from "../guard/refusal.js";
+import type { FailedCall, Refusal } from "../guard/refusal.js";
 import type { VaultHost } from "../host.js";
 import { fateOf } from "../protocol/round.js";
 import type { Address } from "../protocol/index.js";
 import { TRANSACTION_GAS_CAP } from "../rpc/blocks.js";
 import { decodeRevertReason, invalidOpcode } from "../rpc/revert-reason.js";
 import { NATIVE, gainOf } from "./tokens.js";
-import { isOutOfGas } from "./types.js";
-import type {
-  Attempt,
-  ChainState,
-  Execution,
-  FailedCall,
-  Simulation,
-} from "./types.js";
+import type { Attempt, ChainState, Execution, Simulation } from "./types.js";
 import { accountIn, changesBetween, roundOf } from "./watch-list.js";
 
 /** The code that an EIP-7702 authorization gives to an account with a key. */

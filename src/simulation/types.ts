@@ -1,7 +1,7 @@
 import type { LensFacts, ReadCall } from "../client/lens/lens.js";
 import type { VaultErrorCode } from "../errors.js";
 import type { SettlementRoute } from "../guard/call.js";
-import { usesAllGas } from "../guard/refusal.js";
+import type { FailedCall } from "../guard/refusal.js";
 import type { VaultHost } from "../host.js";
 import type { Address } from "../protocol/index.js";
 import type { BlockInfo, NextBlock } from "../rpc/blocks.js";
@@ -158,15 +158,6 @@ export interface Execution {
   readonly logs: unknown;
 }
 
-export interface FailedCall {
-  /** Revert data, 0x hex. */
-  readonly data: string;
-  /** Error text of the node, if it states more than a failure. */
-  readonly message: string | undefined;
-  readonly gasUsed: bigint;
-  readonly gasGiven: bigint;
-}
-
 /**
  * Executes the settlement, and charges the sender for the gas.
  *
@@ -177,33 +168,3 @@ export type Execute = (
   attempt: Attempt,
   watched: WatchList,
 ) => Promise<Execution | { readonly unavailable: string }>;
-
-/**
- * Wei to lend for gas: the price of all of it to a sender who cannot pay, or has code.
- * `lend` in contracts/lens/VaultLens.sol has the same rule.
- */
-export function loanFor(
-  { balance, codeSize }: { balance: bigint; codeSize: bigint },
-  fee: bigint,
-): bigint {
-  return balance < fee || codeSize > 0n ? fee : 0n;
-}
-
-/** An upper bound: refunds are at most a fifth of it (EIP-3529). */
-export function beforeRefunds(gasUsed: bigint): bigint {
-  return (gasUsed * 5n + 3n) / 4n;
-}
-
-/**
- * True if the call ran out of gas, by the words of the node. If it has none, the call may
- * also have hit an invalid instruction, which uses up all gas, too.
- */
-export function isOutOfGas(failed: FailedCall): boolean {
-  const { data, message } = failed;
-  return (
-    data === "0x" &&
-    (message === undefined
-      ? usesAllGas(failed)
-      : /out ?of ?gas/iu.test(message))
-  );
-}

@@ -316,6 +316,17 @@ export function lendCall(
   return { address: lens, data: [LEND, ...words].join("") };
 }
 
+/**
+ * Wei to lend for gas: the price of all of it to a sender who cannot pay, or has code.
+ * `lend` in contracts/lens/VaultLens.sol has the same rule.
+ */
+export function loanFor(
+  { balance, codeSize }: { balance: bigint; codeSize: bigint },
+  fee: bigint,
+): bigint {
+  return balance < fee || codeSize > 0n ? fee : 0n;
+}
+
 export interface LensFacts {
   readonly block: ExecutedBlock & { readonly baseFee: bigint };
   /** By address; balances are in wei. */

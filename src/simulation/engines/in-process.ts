@@ -1,10 +1,11 @@
 import { max } from "@nomicfoundation/hardhat-utils/bigint";
 import { isHexString, toQuantity } from "ethers";
 
-import { NOBODYS_ADDRESS, lensCode } from "../../client/lens/lens.js";
+import { NOBODYS_ADDRESS, lensCode, loanFor } from "../../client/lens/lens.js";
 import type { ReadCall } from "../../client/lens/lens.js";
 import { assertInvariant, hasErrorCode, vaultError } from "../../errors.js";
 import { settlementCall } from "../../guard/call.js";
+import { beforeRefunds } from "../../guard/refusal.js";
 import { configuredGasCap } from "../../host.js";
 import type { VaultHost } from "../../host.js";
 import { asRecord, listOf } from "../../json.js";
@@ -21,7 +22,6 @@ import type { RpcClient } from "../../rpc/rpc-client.js";
 import { getReceipt, CALL_TRACER, trace } from "../../rpc/transactions.js";
 import { nativeTransfersOf, transfersIn } from "../tokens.js";
 import { accountIn } from "../watch-list.js";
-import { beforeRefunds, loanFor } from "../types.js";
 import type { Attempt, ChainState, Execution, WatchList } from "../types.js";
 
 /** Mines the settlement on an in-process network itself, a fork or not, and undoes it. */

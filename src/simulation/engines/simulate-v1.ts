@@ -3,11 +3,16 @@ import type { Buffer } from "node:buffer";
 import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 import { isHexString } from "ethers";
 
-import { NOBODYS_ADDRESS, lendCall, lensCode } from "../../client/lens/lens.js";
+import {
+  NOBODYS_ADDRESS,
+  lendCall,
+  lensCode,
+  loanFor,
+} from "../../client/lens/lens.js";
 import type { ReadCall } from "../../client/lens/lens.js";
 import { fallbackTo } from "../../errors.js";
 import { INTRINSIC_GAS, settlementCall } from "../../guard/call.js";
-import { usesAllGas } from "../../guard/refusal.js";
+import { beforeRefunds, isOutOfGas, usesAllGas } from "../../guard/refusal.js";
 import { asRecord } from "../../json.js";
 import { readOnBranch, requestAt } from "../../rpc/blocks.js";
 import type { Header, BlockInfo } from "../../rpc/blocks.js";
@@ -18,7 +23,6 @@ import { fewRetries } from "../../rpc/rpc-client.js";
 import type { Answered, RpcClient } from "../../rpc/rpc-client.js";
 import { decodeRevertReason, invalidOpcode } from "../../rpc/revert-reason.js";
 import { gainOf, transfersIn } from "../tokens.js";
-import { beforeRefunds, isOutOfGas, loanFor } from "../types.js";
 import type { Attempt, Execute, WatchList } from "../types.js";
 import { accountIn } from "../watch-list.js";
 
