@@ -287,7 +287,7 @@ type Sample = readonly [
 ];
 
 /** The contracts that samples are about, which their labels name. */
-interface Source {
+interface SampleSource {
   readonly network: string;
   /** Undefined if the node does not answer and none is configured. */
   readonly chainId: number | undefined;
@@ -305,13 +305,13 @@ export function renderMetrics(states: readonly VaultState[]): string {
 }
 
 /** The metrics if the node does not answer. */
-export function renderOutage(source: Source): string {
+export function renderOutage(source: SampleSource): string {
   return render([[source, [["up", false]]]]);
 }
 
 /** A metric is named once, with the samples of all sources below. */
 function render(
-  sources: ReadonlyArray<readonly [Source, readonly Sample[]]>,
+  sources: ReadonlyArray<readonly [SampleSource, readonly Sample[]]>,
 ): string {
   const metrics = new Map<string, string>();
   for (const [{ network, chainId = "", instance = "" }, samples] of sources) {

@@ -59,7 +59,7 @@ export default taskAction(
 );
 
 /** An event, or a time in Unix seconds. */
-type End = "settled" | "expired" | bigint | undefined;
+type WatchEnd = "settled" | "expired" | bigint | undefined;
 
 /** What is printed of a check, as JSON or as lines of text on a terminal. */
 export interface WatchEvent extends Pick<TaskReport, "json" | "screen"> {
@@ -98,7 +98,7 @@ export async function* watch(
   ) {
     throw failure;
   }
-  const end: End =
+  const end: WatchEnd =
     until === undefined || until === "settled" || until === "expired"
       ? until
       : parseFutureTime(until, "--until", first.time);
@@ -169,7 +169,7 @@ async function checkVault(
 
 /** @param elapsed Seconds of this machine, since the clock of a lost node stands still. */
 function isOver(
-  end: End,
+  end: WatchEnd,
   first: VaultState,
   { readings: { round }, time }: VaultState,
   elapsed: number,
@@ -222,7 +222,7 @@ function valuesByPlace({
 
 function firstSight(
   state: VaultState,
-  end: End,
+  end: WatchEnd,
   raw: boolean,
 ): readonly Part[] {
   const { display, time: chainTime, envelope, readings, failures } = state;

@@ -86,7 +86,7 @@ const USED_UP: RevertReason = {
 export type Orders = Iterable<ListedOrder> & { readonly length: number };
 
 /** The answer to a request for orders. */
-export interface Part {
+export interface Chunk {
   /** The first of the ids that were requested; none if the node refuses so many. */
   readonly ids: readonly bigint[];
   /** Undefined if each order is a request of its own. */
@@ -117,7 +117,7 @@ export class OrderReader {
    *
    * @throws VaultError if the node does not answer; VAULT_REORGED
    */
-  public async request(ids: readonly bigint[]): Promise<Part> {
+  public async request(ids: readonly bigint[]): Promise<Chunk> {
     const { context, target, isRange, singleReads } = this;
     const { rpc, from } = context;
     // At the caller's address, the lens would replace the trading contract.
@@ -157,7 +157,7 @@ export class OrderReader {
    *
    * @throws VaultError if the node does not answer; VAULT_REORGED; VAULT_NO_CODE
    */
-  public async orders({ ids, answer }: Part): Promise<Orders> {
+  public async orders({ ids, answer }: Chunk): Promise<Orders> {
     if (answer === undefined) {
       return await Promise.all(
         ids.map(async (id) => await this.#readAlone(id)),

@@ -15,7 +15,12 @@ import {
 } from "./inputs.js";
 import type { OptionsOf } from "./inputs.js";
 import { OrderReader, isEmptyOrder, isFailedOrder } from "./order-reader.js";
-import type { FailedOrder, ListedOrder, Orders, Part } from "./order-reader.js";
+import type {
+  Chunk,
+  FailedOrder,
+  ListedOrder,
+  Orders,
+} from "./order-reader.js";
 import { scanOptions } from "./read-at-block.js";
 import type { Readable } from "./read-at-block.js";
 
@@ -91,7 +96,7 @@ export async function* readOrders(
     const isCautious = ids.isOpen || rpc.node.runsLens !== true;
     const end = ids.isOpen ? new EndOfList() : undefined;
     let read = 0;
-    for await (const part of readParts(reader, ids, options, isCautious)) {
+    for await (const part of readChunks(reader, ids, options, isCautious)) {
       for (const order of end?.leaveOut(part) ?? part) {
         if (isListed(order)) {
           yield order;
@@ -121,7 +126,7 @@ export async function* readOrders(
  *
  * @param isCautious True if one request comes before the others.
  */
-async function* readParts(
+async function* readChunks(
   reader: OrderReader,
   ids: Ids,
   { chunkSize = MAX_CHUNK, concurrency = CONCURRENCY }: OrdersOptions,
@@ -130,12 +135,13 @@ async function* readParts(
   let size = chunkSize;
   let atOnce = isCautious ? 1 : concurrency;
   let requested = 0;
-  const underWay: Array<{ asked: readonly bigint[]; part: Promise<Part> }> = [];
+  const underWay: Array<{ asked: readonly bigint[]; chunk: Promise<Chunk> }> =
+    [];
   const request = (asked: readonly bigint[]) => {
-    const part = reader.request(asked.slice(0, size));
+    const chunk = reader.request(asked.slice(0, size));
     // A failure is thrown in its turn, or never if the reader has left.
-    part.catch(() => undefined);
-    return { asked, part };
+    chunk.catch(() => undefined);
+    return { asked, chunk };
   };
   for (;;) {
     while (underWay.length < atOnce && requested < ids.total) {
@@ -147,11 +153,11 @@ async function* readParts(
     if (next === undefined) {
       return;
     }
-    const part = await next.part;
-    yield await reader.orders(part);
-    size = Math.min(size, part.nextSize);
+    const chunk = await next.chunk;
+    yield await reader.orders(chunk);
+    size = Math.min(size, chunk.nextSize);
     atOnce = concurrency;
-    const rest = next.asked.slice(part.ids.length);
+    const rest = next.asked.slice(chunk.ids.length);
     if (rest.length > 0) {
       underWay.unshift(request(rest));
     }

@@ -229,7 +229,7 @@ export async function pinBlock({ rpc, block }: ReadContext): Promise<{
   return { block: { number, timestamp }, pin: { number, hash } };
 }
 
-interface Values {
+interface ReadValues {
   readonly chainId: number;
   /** In the place of each call its value, or what stands for it. */
   readonly values: readonly unknown[];
@@ -246,7 +246,7 @@ export async function readPinned(
   pin: PinnedBlock,
   calls: readonly LocatedCall[],
   orFailed?: (error: unknown) => unknown,
-): Promise<Values> {
+): Promise<ReadValues> {
   const { rpc } = context;
   // Nodes do not accept the number of the pending block.
   const block = context.block === "pending" ? context.block : pin;
@@ -278,7 +278,7 @@ export async function readPinned(
 export async function readNewest(
   context: ReadContext,
   calls: readonly LocatedCall[],
-): Promise<(Values & { readonly block: BlockInfo }) | undefined> {
+): Promise<(ReadValues & { readonly block: BlockInfo }) | undefined> {
   const { lens, answers } = await askLens(context, calls);
   if (
     lens === undefined ||

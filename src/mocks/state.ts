@@ -76,18 +76,20 @@ export function checkValue(
 }
 
 /** Checks a value, and returns it as the mocks take it; `place` names it in errors. */
-type Check = (given: unknown, place: string) => unknown;
+type ValueCheck = (given: unknown, place: string) => unknown;
 
 /** Checks of an object's values by their names. */
-interface Checks {
-  readonly [name: string]: Check | Checks;
+interface ValueChecks {
+  readonly [name: string]: ValueCheck | ValueChecks;
 }
 
-function valueOf(field: CheckedField): Check {
+function valueOf(field: CheckedField): ValueCheck {
   return (given, place) => checkValue(field, given, place);
 }
 
-function valuesOf(fields: readonly Field[]): Readonly<Record<string, Check>> {
+function valuesOf(
+  fields: readonly Field[],
+): Readonly<Record<string, ValueCheck>> {
   return Object.fromEntries(
     fields.map((field) => [field.name, valueOf(field)]),
   );
@@ -97,7 +99,7 @@ function valuesOf(fields: readonly Field[]): Readonly<Record<string, Check>> {
  * Checks an object. A misspelt key, which would change nothing, is refused; undefined values
  * are left out.
  */
-function objectOf(checks: Checks, required: object = {}): Check {
+function objectOf(checks: ValueChecks, required: object = {}): ValueCheck {
   return (given, place) => {
     const where = place === "" ? "The changes to the mocks" : place;
     const values = checkKeys(where, given, "field", Object.keys(checks));
@@ -122,19 +124,19 @@ export function checkList(given: unknown, place: string): readonly unknown[] {
   return given;
 }
 
-function arrayOf(check: Check): Check {
+function arrayOf(check: ValueCheck): ValueCheck {
   return (given, place) =>
     checkList(given, place).map((each, index) =>
       check(each, `${place}[${index}]`),
     );
 }
 
-function orNull(check: Check): Check {
+function orNull(check: ValueCheck): ValueCheck {
   return (given, place) => (given === null ? null : check(given, place));
 }
 
 /** An answer with several values may have some of them. */
-function answerOf(operation: ReadOperationName): Check | Checks {
+function answerOf(operation: ReadOperationName): ValueCheck | ValueChecks {
   const { outputs } = operationEntry(operation);
   const [only, ...others] = outputs;
   return only !== undefined && others.length === 0
@@ -142,7 +144,7 @@ function answerOf(operation: ReadOperationName): Check | Checks {
     : valuesOf(outputs);
 }
 
-const readings: Record<string, Check | Checks> = {};
+const readings: Record<string, ValueCheck | ValueChecks> = {};
 for (const { operation, path } of standaloneQueries) {
   set(readings, path, answerOf(operation));
 }
@@ -178,7 +180,7 @@ const changesCheck = objectOf({
   margins: (given, place) =>
     (Array.isArray(given) ? marginsByTerms : someMargins)(given, place),
   orders: (given, place) => {
-    const checks: Record<string, Check> = {};
+    const checks: Record<string, ValueCheck> = {};
     for (const { path } of orderQueries(given)) {
       checks[String(path[1])] = someOrNoOrder;
     }
