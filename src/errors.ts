@@ -86,7 +86,7 @@ export class VaultError extends Error {
 export const GIVEN_PROVIDER = "of the given provider";
 
 /** Example: `networks.mainnet.url`. Of a network without a name: `the provider's url`. */
-export function settingOf(network: string, setting: string): string {
+export function describeSetting(network: string, setting: string): string {
   return network === GIVEN_PROVIDER
     ? `the provider's ${setting}`
     : `networks.${network}.${setting}`;
@@ -97,7 +97,7 @@ function fill(template: string, shown: Arguments): string {
   const values: Arguments = { "--network": "", ...shown };
   return template
     .replaceAll(/networks\.\{network\}\.(\w+)/gu, (_, setting: string) =>
-      settingOf(network, setting),
+      describeSetting(network, setting),
     )
     .replaceAll(/\{([\w-]+)\}/gu, (tag, name: string) =>
       String(values[name] ?? tag),

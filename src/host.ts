@@ -55,8 +55,8 @@ export interface VaultHost extends VaultClient {
   readonly context: HookContext;
   /** @internal Decimals of this instance's amounts, for display. */
   readonly display: DisplaySettings;
-  /** @internal Limits of this instance's settlements. */
-  readonly settlementSettings: SettlementSettings;
+  /** @internal Settings of this instance, of which settlements use these. */
+  readonly settings: SettlementSettings;
   /** @internal Address of the configured guard, whose code is not checked. */
   guardAddress(): Promise<LocatedAddress | undefined>;
   /** @internal Finds the network's `from`, else its first account. */

@@ -1,7 +1,7 @@
 import { examineSigner, examineVault, failed } from "../src/plugin/doctor.js";
 import type { Check } from "../src/plugin/doctor.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
-import { settingsOf } from "../src/plugin/addresses.js";
+import { requireInstance } from "../src/plugin/addresses.js";
 import { tasks } from "./definitions.js";
 import { selectedNetwork, withVault } from "./open-vault.js";
 import { labelledValues, notes, title, toned } from "./output/screen.js";
@@ -12,7 +12,7 @@ import { taskAction } from "./run-task.js";
 export default taskAction(tasks.doctor, async (args, surroundings) => {
   // A mistake on the command line is an error, not a failed check.
   const { name: network, config } = selectedNetwork(surroundings.hre);
-  settingsOf(network, config, args.instance);
+  requireInstance(network, config, args.instance);
   const end = performance.now() + (args.timeout ?? Infinity);
   const examine = async (
     name: string,

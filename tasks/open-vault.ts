@@ -11,7 +11,7 @@ import { hasErrorCode, vaultError } from "../src/errors.js";
 import type { VaultError } from "../src/errors.js";
 import { FORK_NETWORK } from "../src/host.js";
 import { asRecord } from "../src/json.js";
-import { settingsOf } from "../src/plugin/addresses.js";
+import { requireInstance } from "../src/plugin/addresses.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { projectRedactor, redactorFor } from "../src/plugin/project.js";
 import { escapeUntrusted, quoteForeignText } from "../src/foreign-text.js";
@@ -50,7 +50,7 @@ export async function withVault<T>(
   const waiting = `Waiting for ${escapeUntrusted(network)}`;
   terminal.progress(waiting);
   // Fails before a connection is opened.
-  settingsOf(network, config, instance);
+  requireInstance(network, config, instance);
   // An in-process chain lives as long as its connection: a task that a script
   // runs must see the chain that the script's `hre.vault` sees.
   const isShared = config.type === "edr-simulated";

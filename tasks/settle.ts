@@ -56,7 +56,7 @@ import {
   simulationParts,
   withTokens,
 } from "./output/settlement.js";
-import type { Effect } from "./output/settlement.js";
+import type { ShownSimulation } from "./output/settlement.js";
 import type { RawArgs } from "./parse-options.js";
 import { messageForCommandLine, repeatFlags, taskAction } from "./run-task.js";
 import type { TaskReport } from "./run-task.js";
@@ -286,13 +286,13 @@ export async function simulateToShow(
   vault: VaultHost,
   options: SimulateSettleAllOptions,
   findDefaultSender?: () => Promise<string>,
-): Promise<Simulated & Effect> {
+): Promise<Simulated & ShownSimulation> {
   const simulated = await simulateSettleAll(vault, options, findDefaultSender);
   const { balances, transfers } = simulated.simulation;
   const moved = [...balances, ...(transfers ?? [])].map(({ token }) => token);
   // Without a symbol, the address shows the token.
   const tokens = await readTokens(vault, moved, simulated.base).catch(
-    fallbackTo<Effect["tokens"]>(new Map()),
+    fallbackTo<ShownSimulation["tokens"]>(new Map()),
   );
   return { ...simulated, tokens };
 }

@@ -16,7 +16,7 @@ import {
   hasCode,
 } from "../rpc/chain.js";
 import type { CallResult, ErrorAbisOf } from "../rpc/revert-reason.js";
-import { isRefusal } from "../rpc/errors.js";
+import { allowsAnotherRequest } from "../rpc/errors.js";
 import { DEFAULT_TIMEOUT_MS } from "../rpc/rpc-client.js";
 import type { RequestOptions, RpcClient } from "../rpc/rpc-client.js";
 import type { LocatedAddress } from "./addresses.js";
@@ -185,7 +185,7 @@ export async function withArchiveCheck<Answer>(
     return await request(block);
   } catch (refusal) {
     // VAULT_BLOCK_NOT_FOUND is no refusal: it is thrown.
-    const orRefused = fallbackTo(undefined, isRefusal);
+    const orRefused = fallbackTo(undefined, allowsAnotherRequest);
     const isFixed =
       block === "earliest" || !Number.isNaN(Number(toBlockId(block)));
     if (!isFixed || !hasErrorCode(refusal, "VAULT_RPC_ERROR")) {

@@ -23,17 +23,17 @@ export const INTRINSIC_GAS = 21_064n;
 export interface SettlementRoute {
   /** The account that settles. */
   readonly from: string;
-  readonly vault: string;
+  readonly vaultAddress: string;
   readonly guard?: GuardedSettlement;
 }
 
 const SETTLE_ALL = encodeCall("settleAll", []).data;
 
 export function settlementCall(route: SettlementRoute): CallRequest {
-  const { from, vault, guard } = route;
+  const { from, vaultAddress, guard } = route;
   return guard === undefined
-    ? { from, to: vault, data: SETTLE_ALL }
-    : { from, to: guard.address, data: encodeGuarded(vault, guard) };
+    ? { from, to: vaultAddress, data: SETTLE_ALL }
+    : { from, to: guard.address, data: encodeGuarded(vaultAddress, guard) };
 }
 
 /** Beginning of the code that an EIP-7702 authorization sets. */
@@ -120,7 +120,7 @@ export async function findRoute(
   const { address } = await vault.addressOf("vault", "settleAll");
   const found = await findGuard(vault, block);
   if (found === undefined) {
-    return { from, vault: address };
+    return { from, vaultAddress: address };
   }
   const factory = await vault.addressOf("vaultFactory", "settleAll");
   const context = { ...vault.readContext(), block };
@@ -136,7 +136,7 @@ export async function findRoute(
     mustSettle: terms.mustSettle ?? true,
     tokens: terms.tokens ?? namedTokens(vault) ?? [],
   };
-  return { from, vault: address, guard };
+  return { from, vaultAddress: address, guard };
 }
 
 /**
@@ -149,7 +149,7 @@ export function namedTokens(
   given?: readonly string[],
 ): readonly Address[] | undefined {
   return given === undefined
-    ? vault.settlementSettings.tokens?.map((token) =>
+    ? vault.settings.tokens?.map((token) =>
         parseAddress(token, tokensSetting(vault)),
       )
     : given.map((token) => parseAddress(token, "tokens"));

@@ -109,7 +109,7 @@ function explainGuard(
   if (route?.guard === undefined || found === undefined) {
     return undefined;
   }
-  const { from, vault: contract, guard } = route;
+  const { from, vaultAddress: contract, guard } = route;
   const { address, factory, round } = guard;
   const { startTime, strikePrice, endTime, token } = found.values;
   const refusedFor = (problem: string): VaultError =>

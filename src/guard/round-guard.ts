@@ -53,12 +53,14 @@ export function encodeGuarded(
 export function parseGuarded(
   address: Address,
   data: string,
-): { readonly vault: string; readonly guard: GuardedSettlement } | undefined {
+):
+  | { readonly vaultAddress: string; readonly guard: GuardedSettlement }
+  | undefined {
   try {
     const values: Readonly<Record<string, unknown>> = guardInterface
       .decodeFunctionData("settle", data)
       .toObject();
-    const vault = String(values["vault"]);
+    const vaultAddress = String(values["vault"]);
     const guard = {
       address,
       factory: String(values["factory"]),
@@ -71,7 +73,9 @@ export function parseGuarded(
       // Checksummed by the decoder.
       tokens: listOf(values["tokens"]).map(String),
     };
-    return encodeGuarded(vault, guard) === data ? { vault, guard } : undefined;
+    return encodeGuarded(vaultAddress, guard) === data
+      ? { vaultAddress, guard }
+      : undefined;
   } catch {
     return undefined;
   }

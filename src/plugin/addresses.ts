@@ -32,7 +32,7 @@ export function configuredAddresses(
   networkConfig: NetworkConfig,
   instance?: string,
 ): AddressResolver {
-  const { contracts } = settingsOf(networkName, networkConfig, instance);
+  const { contracts } = requireInstance(networkName, networkConfig, instance);
   const path = settingsPath(networkName, instance);
   return async (role) => {
     const address = contracts[role];
@@ -94,7 +94,7 @@ export async function resolveAddress(
 }
 
 /** @throws VaultError VAULT_INVALID_ARGUMENT if the network has no instance of that name */
-export function settingsOf(
+export function requireInstance(
   networkName: string,
   { vault }: NetworkConfig,
   instance: string | undefined,

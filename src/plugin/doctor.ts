@@ -381,7 +381,7 @@ async function examineGuard(
   if (stop?.code !== "VAULT_CALL_REVERTED") {
     return ok(by);
   }
-  const plain = { from: route.from, vault: route.vault };
+  const plain = { from: route.from, vaultAddress: route.vaultAddress };
   const direct = await trySettlement(vault, plain, next, rules);
   const why = escapeUntrusted(stop.reason);
   // If nobody can settle the round, the guard is not at fault.

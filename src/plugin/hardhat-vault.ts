@@ -31,7 +31,7 @@ import {
   connectionAddresses,
   mockScales,
   resolveAddress,
-  settingsOf,
+  requireInstance,
 } from "./addresses.js";
 import type { ConnectionAddresses } from "./addresses.js";
 import type { VaultInstanceConfig } from "./config.js";
@@ -274,7 +274,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
 
   /** @internal No others: forks are configured with these. */
   public get display(): DisplaySettings {
-    const { tokenDecimals, displayDecimals } = this.settlementSettings;
+    const { tokenDecimals, displayDecimals } = this.settings;
     return {
       tokenDecimals: tokenDecimals ?? this.scales.tokenDecimals,
       displayDecimals: { ...this.scales.displayDecimals, ...displayDecimals },
@@ -289,7 +289,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
    */
   public async useScalesOfMocks(): Promise<void> {
     const { contracts } = this.connection.networkConfig.vault;
-    const configured = { ...contracts, ...this.settlementSettings.contracts };
+    const configured = { ...contracts, ...this.settings.contracts };
     if (Object.keys(configured).length === 0) {
       // A file that cannot be used is an error of whatever needs an address.
       const found = this.deployments
@@ -300,8 +300,8 @@ export class HardhatVault extends VaultClient implements VaultHost {
   }
 
   /** @internal */
-  public get settlementSettings(): VaultInstanceConfig {
-    return settingsOf(
+  public get settings(): VaultInstanceConfig {
+    return requireInstance(
       this.networkName,
       this.connection.networkConfig,
       this.instanceName,
@@ -310,7 +310,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
 
   /** @internal */
   public async guardAddress(): Promise<LocatedAddress | undefined> {
-    const { guard } = this.settlementSettings;
+    const { guard } = this.settings;
     const path = settingsPath(this.networkName, this.instanceName);
     return guard === undefined || guard === false
       ? undefined

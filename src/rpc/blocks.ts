@@ -1,7 +1,7 @@
 import { ZeroHash, toQuantity } from "ethers";
 
 import { fallbackTo, vaultError } from "../errors.js";
-import { isRefusal } from "./errors.js";
+import { allowsAnotherRequest } from "./errors.js";
 import type { ResponseParser } from "./response-parser.js";
 import { BLOCK_METHOD, usualRetries } from "./rpc-client.js";
 import type { RpcClient } from "./rpc-client.js";
@@ -213,7 +213,7 @@ export async function requestAt<Answer>(
     node.takesHashes ??= true;
     return answer;
   } catch (error) {
-    if (!isRefusal(error)) {
+    if (!allowsAnotherRequest(error)) {
       throw error;
     }
     await requireSameBranch(rpc, block);

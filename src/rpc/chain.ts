@@ -4,7 +4,7 @@ import { fallbackTo, hasErrorCode } from "../errors.js";
 import { asRecord } from "../json.js";
 import { TRANSACTION_GAS_CAP, requestAt, toBlockId } from "./blocks.js";
 import type { BlockId } from "./blocks.js";
-import { isRefusal } from "./errors.js";
+import { allowsAnotherRequest } from "./errors.js";
 import { returnedRevert } from "./revert-reason.js";
 import type { CallResult, RevertReason } from "./revert-reason.js";
 import type { RpcClient } from "./rpc-client.js";
@@ -53,7 +53,7 @@ export async function isDevelopmentNodeNow(rpc: RpcClient): Promise<boolean> {
     const answer = await rpc
       .request(method)
       // Public endpoints refuse unknown methods in many ways.
-      .catch(fallbackTo(undefined, isRefusal));
+      .catch(fallbackTo(undefined, allowsAnotherRequest));
     isDevelopment ||= isHexString(asRecord(answer)[hash], 32);
   }
   rpc.node.isDevelopment = isDevelopment;

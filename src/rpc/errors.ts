@@ -2,7 +2,7 @@ import {
   VaultError,
   hasErrorCode,
   isError,
-  settingOf,
+  describeSetting,
   vaultError,
 } from "../errors.js";
 import type { VaultErrorCode } from "../errors.js";
@@ -67,8 +67,8 @@ export function isUnanswered(error: unknown): boolean {
   return hasErrorCode(error, "VAULT_RPC_TIMEOUT", "VAULT_NETWORK_UNREACHABLE");
 }
 
-/** True if the node or a proxy refused, so that another request may succeed. */
-export function isRefusal(error: unknown): error is VaultError {
+/** True if a node or a proxy refused, or was not reached, so that another request may succeed. */
+export function allowsAnotherRequest(error: unknown): error is VaultError {
   return hasErrorCode(
     error,
     "VAULT_RPC_ERROR",
@@ -185,7 +185,7 @@ export function classify(
   );
   const cause = ofNode ?? thrown;
   const { code } = asRecord(cause);
-  const remedy = `Check that the node runs, and http or https, host, port and key in ${settingOf(network, "url")}; behind a proxy, http_proxy, https_proxy and no_proxy, too.`;
+  const remedy = `Check that the node runs, and http or https, host, port and key in ${describeSetting(network, "url")}; behind a proxy, http_proxy, https_proxy and no_proxy, too.`;
   const failure = (
     kind: FailureKind,
     errorCode: VaultErrorCode,

@@ -429,13 +429,13 @@ function settles(
   { from, to, data }: SentTransaction,
 ): boolean {
   if (guard === undefined) {
-    const call = settlementCall({ from, vault });
+    const call = settlementCall({ from, vaultAddress: vault });
     return isSameAddress(to, vault) && data === call.data;
   }
   const guarded = parseGuarded(guard, data);
   return (
     isSameAddress(to, guard) &&
-    isSameAddress(guarded?.vault, vault) &&
+    isSameAddress(guarded?.vaultAddress, vault) &&
     isSameRound({ ...round, ...guarded?.guard.round }, round)
   );
 }

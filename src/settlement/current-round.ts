@@ -155,9 +155,9 @@ const DEFAULT_MAX_HEAD_AGE = 300;
 /** Highest age of the newest block in seconds; undefined if it is not checked. */
 export function maxHeadAge({
   connection,
-  settlementSettings,
+  settings,
 }: VaultHost): number | undefined {
-  const { maxHeadAge: limit = DEFAULT_MAX_HEAD_AGE } = settlementSettings;
+  const { maxHeadAge: limit = DEFAULT_MAX_HEAD_AGE } = settings;
   return connection.networkConfig.type === "http" && limit !== false
     ? limit
     : undefined;

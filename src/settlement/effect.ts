@@ -141,7 +141,7 @@ async function readMined(
     return { status: "unconfirmed", hash, reason, isFinal: false };
   }
   const guarded = guard === undefined ? undefined : parseGuarded(guard, data);
-  const route = { from, vault: to, ...guarded };
+  const route = { from, vaultAddress: to, ...guarded };
   const { after, block, readings } = around;
   const effect = isReverted
     ? await whyReverted(vault, round, route, mined, after)

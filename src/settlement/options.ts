@@ -294,11 +294,11 @@ export function parseOptions(
 
 /** @param maxFeePerGas The option, in wei; it may only lower the limit of the settings. */
 export function parseFeeLimits(
-  { settlementSettings, networkName, instanceName }: VaultHost,
+  { settings, networkName, instanceName }: VaultHost,
   maxFeePerGas?: bigint,
 ): FeeLimits {
   const limitOf = (name: "maxFeePerGasLimit" | "maxPriorityFeePerGasLimit") => {
-    const wei = settlementSettings[name];
+    const wei = settings[name];
     const setting = `${settingsPath(networkName, instanceName)}.${name}`;
     return wei === undefined ? undefined : { wei, setting };
   };
@@ -321,7 +321,7 @@ export function parseFeeLimits(
  * blocks on demand, where no further block may come.
  */
 export function defaultConfirmations(
-  { settlementSettings: { confirmations, maxHeadAge } }: VaultHost,
+  { settings: { confirmations, maxHeadAge } }: VaultHost,
   chainKind: ChainKind,
 ): number {
   return (

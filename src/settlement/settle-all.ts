@@ -308,7 +308,7 @@ class SettlementRun {
   #replacingBy(signer: Signer | undefined): Replacing {
     const { vault, options } = this;
     const { timeBeforeBumpingFees, maxFeeBumps = DEFAULT_FEE_BUMPS } =
-      vault.settlementSettings;
+      vault.settings;
     return {
       requested: options.replacement,
       // A person who resumes decides about the fee.

@@ -90,10 +90,10 @@ export async function fork(
     });
   }
   const block = await readForkedBlock(vault, blockNumber);
-  const own = await settingsFor(vault);
+  const own = await resolveSettings(vault);
   const instances: Record<string, typeof own> = {};
   for (const name of Object.keys(configured.instances)) {
-    instances[name] = await settingsFor(vault.instance(name));
+    instances[name] = await resolveSettings(vault.instance(name));
   }
   const plan = async (): Promise<WarmPlan> => {
     const { networkName: network } = vault;
@@ -122,12 +122,12 @@ export async function readForkedBlock(
 }
 
 /** With all addresses, as the vault may be closed before its fork. */
-async function settingsFor(vault: VaultHost) {
+async function resolveSettings(vault: VaultHost) {
   const guard = await vault.guardAddress();
   const contracts = await vault.locateAll();
   return {
     ...vault.display,
-    tokens: vault.settlementSettings.tokens,
+    tokens: vault.settings.tokens,
     // Without one of its own, an instance would inherit the network's.
     guard: guard?.address ?? (false as const),
     contracts: Object.fromEntries(

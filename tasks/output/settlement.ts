@@ -50,15 +50,18 @@ import {
 import type { FormatContext } from "./values.js";
 
 /** A simulation, with what names its accounts and tokens. */
-export type Effect = Pick<Simulated, "simulation" | "sender" | "contracts"> &
+export type ShownSimulation = Pick<
+  Simulated,
+  "simulation" | "sender" | "contracts"
+> &
   Pick<SettlementPreflight, "tokens">;
 
 /** How a simulation ended, and its effect. */
 export function simulationParts(
-  effect: Effect,
+  shown: ShownSimulation,
   context: FormatContext,
 ): readonly Part[] {
-  const { simulation, sender, tokens } = effect;
+  const { simulation, sender, tokens } = shown;
   const { engine, block, changes, transfers, balances } = simulation;
   const show = (amount: bigint, token: string): string => {
     const decimals =
@@ -83,9 +86,9 @@ export function simulationParts(
       table(
         ["Amount", "From", "To"],
         (transfers ?? []).map(({ token, from, to, amount }) => [
-          `${show(amount, token)} ${nameToken(token, effect)}`,
-          nameAccount(from, effect),
-          nameAccount(to, effect),
+          `${show(amount, token)} ${nameToken(token, shown)}`,
+          nameAccount(from, shown),
+          nameAccount(to, shown),
         ]),
       ),
     ),
@@ -94,7 +97,7 @@ export function simulationParts(
       table(
         ["Account", "Before", "After"],
         balances.map(({ account, token, before, after }) => [
-          `${capitalize(nameAccount(account, effect))}, ${nameToken(token, effect)}`,
+          `${capitalize(nameAccount(account, shown))}, ${nameToken(token, shown)}`,
           show(before, token),
           show(after, token),
         ]),
@@ -141,14 +144,17 @@ function changesTable(
 }
 
 /** A symbol may be that of another token, too: the address tells them apart. */
-function nameToken(token: string, { tokens }: Effect): string {
+function nameToken(token: string, { tokens }: ShownSimulation): string {
   const symbol = tokens.get(token)?.symbol ?? "";
   return token === NATIVE
     ? "native currency"
     : `${escapeUntrusted(symbol)} ${token}`.trimStart();
 }
 
-function nameAccount(account: string, { sender, contracts }: Effect): string {
+function nameAccount(
+  account: string,
+  { sender, contracts }: ShownSimulation,
+): string {
   // Of several roles of one address, the vault's, which is last, settles.
   const contract = contracts.findLast(({ address }) => address === account);
   if (contract !== undefined) {
@@ -160,7 +166,7 @@ function nameAccount(account: string, { sender, contracts }: Effect): string {
 /** A simulation for JSON; balances and transfers get symbol and decimals of their token. */
 export function withTokens(
   simulation: Simulation,
-  tokens: Effect["tokens"],
+  tokens: ShownSimulation["tokens"],
 ): object {
   const describe = (moved: { readonly token: string }): object => ({
     ...moved,

@@ -40,7 +40,7 @@ const hostWith = (guard: typeof GUARD | undefined, settings: object = {}) => {
 describe("the way of a settlement", () => {
   it("findRoute() leads to the vault without a guard, and settlementCall() calls it", async () => {
     const route = await findRoute(hostWith(undefined), SETTLER);
-    expect(route).to.deep.equal({ from: SETTLER, vault: VAULT });
+    expect(route).to.deep.equal({ from: SETTLER, vaultAddress: VAULT });
     expect(settlementCall(route)).to.deep.equal({
       ...{ from: SETTLER, to: VAULT, data: SETTLE },
     });
@@ -70,10 +70,17 @@ describe("the way of a settlement", () => {
         tokens: namedTokens(host),
         ...expected,
       };
-      expect(route).to.deep.equal({ from: SETTLER, vault: VAULT, guard });
+      expect(route).to.deep.equal({
+        from: SETTLER,
+        vaultAddress: VAULT,
+        guard,
+      });
       const { from, to, data } = settlementCall(route);
       expect([from, to]).to.deep.equal([SETTLER, GUARD]);
-      expect(parseGuarded(GUARD, data)).to.deep.equal({ vault: VAULT, guard });
+      expect(parseGuarded(GUARD, data)).to.deep.equal({
+        vaultAddress: VAULT,
+        guard,
+      });
     });
   }
 

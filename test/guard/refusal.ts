@@ -58,7 +58,7 @@ describe("explainRefusal(), of a guard", () => {
   const open = OPEN_ROUND;
   const guardAbi = new Interface(RoundGuardArtifact.abi);
   const route = {
-    ...{ from: SETTLER, vault: VAULT },
+    ...{ from: SETTLER, vaultAddress: VAULT },
     guard: {
       ...{ address: GUARD, factory: FACTORY, round: open, tokens: [] },
       ...{ mustHaveEnded: true, mustSettle: true },
@@ -130,9 +130,11 @@ describe("explainRefusal(), of a guard", () => {
 
   it("is of the vault if no guard is on the way", async () => {
     const host = new ScriptedNode().host();
-    const { from, vault } = route;
+    const { from, vaultAddress } = route;
     const reverted = decodeRevertReason(nested);
-    expect(await explainRefusal(host, reverted, { from, vault })).to.include({
+    expect(
+      await explainRefusal(host, reverted, { from, vaultAddress }),
+    ).to.include({
       code: "VAULT_CALL_REVERTED",
     });
   });

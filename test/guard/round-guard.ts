@@ -76,7 +76,7 @@ describe("the code and the calls of a guard", () => {
           ]),
         );
         expect(parseGuarded(ACCOUNT, data)).to.deep.equal({
-          ...{ vault: VAULT, guard: { address: ACCOUNT, ...given } },
+          ...{ vaultAddress: VAULT, guard: { address: ACCOUNT, ...given } },
         });
       });
     }

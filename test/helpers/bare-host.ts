@@ -51,7 +51,7 @@ export class BareHost extends VaultClient implements VaultHost {
     return { config } as unknown as VaultHost["context"];
   }
 
-  public get settlementSettings(): VaultHost["settlementSettings"] {
+  public get settings(): VaultHost["settings"] {
     // Blocks of a scripted node are old.
     const vault = this.hardhat?.networkConfig["vault"] ?? {};
     return { maxHeadAge: false, ...vault };

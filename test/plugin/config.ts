@@ -183,8 +183,8 @@ describe("configuration", () => {
     });
     expect(await of("tokens").guardAddress()).to.equal(undefined);
     expect((await of("guarded").guardAddress())?.address).to.equal(SECOND);
-    expect(of("unset").settlementSettings.tokens).to.deep.equal([SECOND]);
-    expect(of("guarded").settlementSettings.tokens).to.deep.equal([]);
+    expect(of("unset").settings.tokens).to.deep.equal([SECOND]);
+    expect(of("guarded").settings.tokens).to.deep.equal([]);
   });
 
   it("an address whose checksum is wrong fails with VAULT_INVALID_ADDRESS and its setting, before any request", async () => {

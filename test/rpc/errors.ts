@@ -7,7 +7,7 @@ import type { VaultErrorCode } from "../../src/client/index.js";
 import { GIVEN_PROVIDER, vaultError } from "../../src/errors.js";
 import { MAX_FOREIGN_TEXT, Redactor } from "../../src/foreign-text.js";
 import { asRecord } from "../../src/json.js";
-import { classify, isRefusal } from "../../src/rpc/errors.js";
+import { classify, allowsAnotherRequest } from "../../src/rpc/errors.js";
 import type { Failure } from "../../src/rpc/errors.js";
 import { RpcClient } from "../../src/rpc/rpc-client.js";
 import {
@@ -331,7 +331,7 @@ describe("failed requests", () => {
       const made = errorOf(error);
       expect(made.code).to.equal(code);
       expect(made.details["kind"]).to.equal(kind);
-      expect(isRefusal(made)).to.equal(isRefused);
+      expect(allowsAnotherRequest(made)).to.equal(isRefused);
     });
   }
 

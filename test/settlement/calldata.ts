@@ -105,7 +105,7 @@ describe("buildSettlement()", () => {
     const { startTime, strikePrice } = OPEN_ROUND;
     expect(to).to.equal(GUARD);
     expect(parseGuarded(GUARD, data)).to.eql({
-      vault: VAULT,
+      vaultAddress: VAULT,
       guard: {
         ...{ address: GUARD, factory: FACTORY, tokens: [] },
         ...{ round: { startTime, strikePrice } },

@@ -8,7 +8,7 @@ import { quoteForeignText } from "../../foreign-text.js";
 import type { BlockId, BlockInfo } from "../../rpc/blocks.js";
 import { callContract, getChainId } from "../../rpc/chain.js";
 import type { CallResult } from "../../rpc/revert-reason.js";
-import { isRefusal } from "../../rpc/errors.js";
+import { allowsAnotherRequest } from "../../rpc/errors.js";
 import { fewRetries } from "../../rpc/rpc-client.js";
 import { decodeRevertReason } from "../../rpc/revert-reason.js";
 import type { RpcClient } from "../../rpc/rpc-client.js";
@@ -109,7 +109,7 @@ export async function learnIfLensRuns(
     rpc.node.runsLens = await callLens(
       { rpc, from, block: "latest" },
       encodeReadCalls([]),
-    ).then(() => true, fallbackTo(false, isRefusal));
+    ).then(() => true, fallbackTo(false, allowsAnotherRequest));
   }
 }
 

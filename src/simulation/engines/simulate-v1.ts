@@ -17,7 +17,7 @@ import { asRecord } from "../../json.js";
 import { readOnBranch, requestAt } from "../../rpc/blocks.js";
 import type { Header, BlockInfo } from "../../rpc/blocks.js";
 import type { CallResult } from "../../rpc/revert-reason.js";
-import { isRefusal } from "../../rpc/errors.js";
+import { allowsAnotherRequest } from "../../rpc/errors.js";
 import { ResponseParser } from "../../rpc/response-parser.js";
 import { fewRetries } from "../../rpc/rpc-client.js";
 import type { Answered, RpcClient } from "../../rpc/rpc-client.js";
@@ -184,7 +184,7 @@ async function request(
       ? { unavailable: `${METHOD} as a whole reverts: ${answer.reverted.text}` }
       : answer;
   } catch (error) {
-    if (!isRefusal(error)) {
+    if (!allowsAnotherRequest(error)) {
       throw error;
     }
     const problem = String(error.details["problem"]);

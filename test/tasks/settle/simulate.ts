@@ -10,7 +10,7 @@ import {
   simulationParts,
   withTokens,
 } from "../../../tasks/output/settlement.js";
-import type { Effect } from "../../../tasks/output/settlement.js";
+import type { ShownSimulation } from "../../../tasks/output/settlement.js";
 import { simulateToShow } from "../../../tasks/settle.js";
 import { fieldsOf } from "../../helpers/fields.js";
 import { hreOnLive, httpNetwork } from "../../helpers/hre.js";
@@ -144,7 +144,7 @@ describe("vault simulate on a node", () => {
 describe("the screen of a simulation", () => {
   const shown = (
     simulation: Partial<Simulation>,
-    tokens: Effect["tokens"] = new Map(),
+    tokens: ShownSimulation["tokens"] = new Map(),
   ): string[] =>
     linesOf(
       simulationParts(
