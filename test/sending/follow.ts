@@ -177,6 +177,18 @@ describe("Following", () => {
       sends: ["0x02"],
     },
     {
+      title:
+        "names the one that is mined, not the newest, if the time is over before it has its confirmations",
+      plan: resumed,
+      transactions: [ours, higher],
+      answers: {
+        [RECEIPT]: (_, [hash]) => (hash === HASH ? inBlock6 : null),
+      },
+      means: { confirmations: 3 },
+      is: undecided,
+      says: /The time is over/u,
+    },
+    {
       title: "looks at once, however long its polling interval",
       plan: resumed,
       answers: { [RECEIPT]: () => inBlock6 },

@@ -48,4 +48,21 @@ describe("look()", () => {
       expect(seen).to.include({ kind, hash: HASH });
     });
   }
+
+  it("proves no replacement by a node whose newest block is that before it was sent", async () => {
+    const answers: Readonly<Record<string, unknown>> = {
+      eth_blockNumber: "0x5",
+      eth_getTransactionCount: "0x8",
+    };
+    const node = recording((method) => answers[method] ?? null);
+    const seen = await look(
+      {
+        rpc: node.rpc.withRetries(noRetries),
+        checkRound: async () => await Promise.resolve(undefined),
+        ...{ confirmations: 1, sentAfterBlock: 5 },
+      },
+      [settlement],
+    );
+    expect(seen).to.include({ kind: "replaced", depth: 0 });
+  });
 });

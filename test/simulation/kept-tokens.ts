@@ -105,4 +105,25 @@ describe("a contract whose event names the guard", () => {
       await server.stop();
     }
   });
+
+  it("stays there if no engine can read its balance", async () => {
+    const { server, seen, pay, token } = await open(({ request, occurrence }) =>
+      request.method === "eth_simulateV1" && occurrence > 0
+        ? { error: { code: -32_000, message: "execution aborted" } }
+        : // Another verdict than that of a fork.
+          request.method === "eth_call" &&
+            JSON.stringify(request.params).includes("0x0e3544a2")
+          ? { error: { code: 3, message: "execution reverted", data: "0x" } }
+          : undefined,
+    );
+    try {
+      await pay(token);
+      const { status, notes } = await seen.simulateSettleAll();
+      expect(status).to.equal("settled");
+      expect(notes.join(" ")).to.contain("tokens in the guard");
+      expect(notes.join(" ")).to.contain(token);
+    } finally {
+      await server.stop();
+    }
+  });
 });

@@ -224,6 +224,21 @@ describe("client - requests of orders()", () => {
     });
   }
 
+  it("orders() takes no row for unknown ids of whose sample with more gas one is answered", async () => {
+    const node = nodeOf(order, (answer) => {
+      const size = (answer.length - ENTRIES) / ENTRY;
+      return (
+        answer.slice(0, ENTRIES) +
+        (size === 4
+          ? usedUp.repeat(3) + answer.slice(-ENTRY)
+          : usedUp.repeat(size))
+      );
+    });
+    expect(await outlineOf(node, { firstId: 1, lastId: 20 })).to.deep.equal(
+      present(...range(1, 20)),
+    );
+  });
+
   const limit = 10 * ENTRY;
   const limits = {
     "refuses big responses": failure("response is too big", -32008),

@@ -2,7 +2,7 @@ import { expect } from "chai";
 
 import { simulateSettleAll } from "../../src/simulation/simulate.js";
 import type { Simulation, SimulateSettleAllOptions } from "../../src/types.js";
-import { FACTORY, VAULT } from "../helpers/scripted-contracts.js";
+import { FACTORY, SETTLER, VAULT } from "../helpers/scripted-contracts.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
 import {
   changeCalls,
@@ -15,6 +15,26 @@ const OUT_OF_GAS = { code: -32_000, message: "out of gas" };
 const INVALID = { code: -32_000, message: "invalid opcode: INVALID" };
 const failed = { status: "0x0", returnData: "0x" };
 const ALL_OF_BLOCK = "0x1c9c380";
+
+describe("the fee of a simulated settlement", () => {
+  for (const [title, code, isNoted] of [
+    ["that only delegates", `0xef0100${"11".repeat(20)}`, false],
+    ["that is a contract's, a byte longer", `0x${"11".repeat(24)}`, true],
+  ] as const) {
+    it(`is ${isNoted ? "not paid, with a note," : "paid"} by a sender with code ${title}`, async () => {
+      const node = new ScriptedNode({
+        codeOf: (account) =>
+          account.toLowerCase() === SETTLER.toLowerCase() ? code : "0x01",
+      });
+      const { balances, notes } = await simulateOn(node, {
+        engine: "simulateV1",
+      });
+      const [paid] = balances.filter(({ account }) => account === SETTLER);
+      expect(paid === undefined).to.equal(isNoted);
+      expect(notes.join().includes("another account sends")).to.equal(isNoted);
+    });
+  }
+});
 
 describe("why a simulation predicts a settlement that reverts", () => {
   /** What simulateV1 predicts if the node returns this of settleAll. */
