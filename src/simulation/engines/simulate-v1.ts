@@ -1,7 +1,6 @@
 import type { Buffer } from "node:buffer";
 
-import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
-import { isHexString } from "ethers";
+import { isHexString, toQuantity } from "ethers";
 
 import {
   NOBODYS_ADDRESS,
@@ -30,7 +29,7 @@ const METHOD = "eth_simulateV1";
 
 /** A node may give a read less: Geth shares 50,000,000 gas among all calls of a request. */
 const READ_GAS = 10_000_000n;
-const READ_GAS_HEX = numberToHexString(READ_GAS);
+const READ_GAS_HEX = toQuantity(READ_GAS);
 
 /**
  * Simulates with `eth_simulateV1`: the reads, a loan to a sender who needs one, the
@@ -132,18 +131,16 @@ function blockOf(
   const { data: input, ...call } = settlementCall(route);
   return {
     blockOverrides: {
-      number: numberToHexString(number),
-      time: numberToHexString(timestamp),
+      number: toQuantity(number),
+      time: toQuantity(timestamp),
       ...(baseFeePerGas !== undefined && {
-        baseFeePerGas: numberToHexString(baseFeePerGas),
+        baseFeePerGas: toQuantity(baseFeePerGas),
       }),
       // The gas limits of all calls together must fit into the block's.
-      gasLimit: numberToHexString(
-        gas + READ_GAS * BigInt(2 * before.length + 1),
-      ),
+      gasLimit: toQuantity(gas + READ_GAS * BigInt(2 * before.length + 1)),
     },
     stateOverrides: {
-      [NOBODYS_ADDRESS]: { code: lensCode, balance: numberToHexString(fee) },
+      [NOBODYS_ADDRESS]: { code: lensCode, balance: toQuantity(fee) },
     },
     calls: [
       ...before,
@@ -151,8 +148,8 @@ function blockOf(
       {
         ...call,
         input,
-        gas: numberToHexString(gas),
-        gasPrice: numberToHexString(gasPrice),
+        gas: toQuantity(gas),
+        gasPrice: toQuantity(gasPrice),
       },
       ...before,
     ],
