@@ -26,7 +26,7 @@ import {
 import { handlerOf } from "../helpers/scripted-node.js";
 import { squeezed } from "../helpers/use-tasks.js";
 
-const contracts = { vault: VAULT, vaultFactory: FACTORY };
+const contracts = { vault: VAULT, vaultFactory: FACTORY } as const;
 /** The time of the newest block, which is block 5. */
 const HEAD_TIME = 1_700_000_005;
 
@@ -127,6 +127,22 @@ describe("vault status", () => {
       ...["Instance usdc", "=".repeat(13)],
       ...["10 tokens", "4 tokens", "0.1 tokens"],
     ]);
+  });
+
+  it("status --all scales an instance by its own recorded mocks", async () => {
+    keeper.chain.on("eth_getCode", () => "0x01");
+    const vault = { instances: { usdc: {} } };
+    const settings = { vault, chainId: 31_337 };
+    const hre = await hreOnLive(server.url, settings, keeper.projectRoot);
+    const connection = await hre.network.create();
+    await connection.vault.instance("usdc").deployments?.save({
+      ...{ block: 5, scenario: "open-round" },
+      contracts: { ...documentedContracts, ...contracts },
+    });
+    const { stdout } = await run("--all", vault);
+    expect(squeezed(stdout)).to.include(
+      "\nMaximum volume · 0.000000000000001 tokens\n",
+    );
   });
 
   it("status --all reads the instances as --from names, and at the block of the network's own readings", async () => {
