@@ -27,7 +27,10 @@ import type { TaskResult, TaskSurroundings } from "./run-task.js";
 
 /** How a task opens the network. Times are milliseconds. */
 export interface Opening extends Pick<CommonValues, "at" | "instance"> {
-  /** `read` never resolves a private key, nor prompts for one. */
+  /**
+   * With `read` the connection resolves no private key, and prompts for none. A simulation may,
+   * to find its sender.
+   */
   readonly access: "read" | "write";
   /** Of the connection, and of each variable of the configuration. */
   readonly timeout?: number | undefined;

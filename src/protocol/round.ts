@@ -1,3 +1,5 @@
+// Rounds, and the formats that need ethers: units.ts has none, since each start of Hardhat loads it.
+
 import { formatUnits } from "ethers";
 
 import type { VaultRound } from "./readings.js";
