@@ -1,11 +1,11 @@
-// How a settlement ends, and what happens on the way.
+// How the sending of a transaction ends.
 
 import type { VaultError, VaultErrorCode } from "../errors.js";
 import type { Hex } from "../protocol/index.js";
 import type { Receipt } from "../rpc/transactions.js";
 import type { SentTransaction } from "./transaction.js";
 
-/** An obstacle to sending: the end of what was not sent before, else a part of its end. */
+/** Why a transaction is not sent: the end, unless one may have left before. */
 export interface Stopped {
   readonly kind: "stopped";
   readonly status: "nothing-to-do" | "refused" | "reverted";
@@ -47,33 +47,3 @@ export type End =
       readonly hash: Hex | undefined;
       readonly receipt?: Receipt | undefined;
     };
-
-export type SendingEvent =
-  /** Sends a transaction, or follows an interrupted one. Null: not known yet. */
-  | {
-      readonly type: "sending" | "resuming";
-      readonly hash: Hex | null;
-      readonly nonce: number;
-    }
-  /** Sends another transaction with the nonce of the one that is not mined. */
-  | {
-      readonly type: "replacing";
-      readonly kind: "settlement" | "cancellation";
-      readonly hash: Hex;
-      readonly nonce: number;
-    }
-  | { readonly type: "hash"; readonly hash: Hex }
-  | {
-      readonly type: "mined";
-      readonly hash: Hex;
-      readonly blockNumber: number;
-    }
-  /** One more confirmation, if `confirmations` is more than 1. */
-  | {
-      readonly type: "confirmed";
-      readonly hash: Hex;
-      readonly confirmations: number;
-      readonly wanted: number;
-    }
-  /** Problem that does not end the settlement. */
-  | { readonly type: "trouble"; readonly message: string };

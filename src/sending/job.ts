@@ -1,7 +1,8 @@
-// What is to be mined, by which rules, and in which time.
+// What is to be mined, by which rules and in which time, and what happens on the way.
 
+import type { Hex } from "../protocol/index.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
-import type { SendingEvent, Stopped } from "./end.js";
+import type { Stopped } from "./end.js";
 import type {
   RequestedReplacement,
   SentTransaction,
@@ -75,3 +76,33 @@ export interface Replacing {
     kind: RequestedReplacement,
   ) => Promise<SignedReplacement>;
 }
+
+export type SendingEvent =
+  /** Sends a transaction, or follows an interrupted one. Null: not known yet. */
+  | {
+      readonly type: "sending" | "resuming";
+      readonly hash: Hex | null;
+      readonly nonce: number;
+    }
+  /** Sends another transaction with the nonce of the one that is not mined. */
+  | {
+      readonly type: "replacing";
+      readonly kind: "settlement" | "cancellation";
+      readonly hash: Hex;
+      readonly nonce: number;
+    }
+  | { readonly type: "hash"; readonly hash: Hex }
+  | {
+      readonly type: "mined";
+      readonly hash: Hex;
+      readonly blockNumber: number;
+    }
+  /** One more confirmation, if `confirmations` is more than 1. */
+  | {
+      readonly type: "confirmed";
+      readonly hash: Hex;
+      readonly confirmations: number;
+      readonly wanted: number;
+    }
+  /** Problem that does not end the settlement. */
+  | { readonly type: "trouble"; readonly message: string };

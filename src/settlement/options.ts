@@ -17,7 +17,7 @@ import type { VaultHost } from "../host.js";
 import type { Address, Hex, VaultRound } from "../protocol/index.js";
 import type { FeeLimits } from "../sending/fees.js";
 import type { ChainKind } from "../sending/journal.js";
-import type { SendingEvent } from "../sending/end.js";
+import type { SendingEvent } from "../sending/job.js";
 import type { SigningKind } from "../sending/signer.js";
 import type {
   ReplacementPreflight,
