@@ -70,6 +70,12 @@ th, td { padding: 0.3rem 1rem 0.3rem 0; text-align: left; vertical-align: baseli
 td:first-child { color: var(--quiet); }
 thead + tbody { white-space: nowrap; }
 small { display: block; }
+@media print {
+  :root { color-scheme: light; print-color-adjust: exact; }
+  h1, h2, h3 { break-after: avoid; }
+  figure, tr { break-inside: avoid; }
+  .scroll { overflow-x: visible; }
+}
 `;
 
 /**

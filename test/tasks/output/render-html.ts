@@ -50,6 +50,16 @@ describe("the page of a report", () => {
     );
   });
 
+  it("renderPage prints colours as they are, headings with what follows, and charts and rows whole", () => {
+    const [, print] = /@media print \{\n(.*?)\n\}/su.exec(pageOf()) ?? [];
+    expect(print?.split("\n").map((rule) => rule.trim())).to.deep.equal([
+      ":root { color-scheme: light; print-color-adjust: exact; }",
+      "h1, h2, h3 { break-after: avoid; }",
+      "figure, tr { break-inside: avoid; }",
+      ".scroll { overflow-x: visible; }",
+    ]);
+  });
+
   it("renderPage shows charts and blocks in their order", () => {
     const page = pageOf(chapter("If <it"), notes("first"), html`<svg></svg>`);
     expect(plain(page)).to.include(

@@ -103,6 +103,31 @@ describe("the page of vault report in a browser", function () {
       .and.not.include("dialog");
   });
 
+  it("the page on paper keeps its colours, headings with what follows, and charts and rows whole", async () => {
+    const { page } = await openFile(browser, file, { colorScheme: "dark" });
+    const styleOf = async (selector: string, property: string) =>
+      await page.evaluate(
+        `getComputedStyle(document.querySelector("${selector}")).${property}`,
+      );
+    const styles = async () => [
+      await styleOf("body", "backgroundColor"),
+      ...[
+        await styleOf(".scroll", "overflowX"),
+        await styleOf("h3", "breakAfter"),
+      ],
+      await styleOf("figure", "breakInside"),
+      await styleOf("tbody tr", "breakInside"),
+      await styleOf("svg path", "printColorAdjust"),
+    ];
+    expect(await styles()).to.deep.equal([
+      ...["rgb(14, 17, 22)", "auto", "auto", "auto", "auto", "economy"],
+    ]);
+    await page.emulateMedia({ media: "print" });
+    expect(await styles()).to.deep.equal([
+      ...["rgb(255, 255, 255)", "visible", "avoid", "avoid", "avoid", "exact"],
+    ]);
+  });
+
   const appearances = [
     ["light", 1280, "rgb(255, 255, 255)"],
     ["dark", 400, "rgb(14, 17, 22)"],
