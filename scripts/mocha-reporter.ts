@@ -8,6 +8,9 @@ import Mocha from "mocha";
 export default class SpecWithTotals extends Mocha.reporters.Spec {
   constructor(runner: Mocha.Runner, options: Mocha.MochaOptions) {
     super(runner, options);
+    // Mocha sets it when the run has ended. If a worker is lost, the process may end before,
+    // without totals, and must not look green.
+    process.exitCode = 1;
     runner.once(Mocha.Runner.constants.EVENT_RUN_END, () => {
       // Hardhat still prints an empty line after mocha has ended.
       process.once("exit", () => {
