@@ -50,7 +50,7 @@ import {
 } from "./output/screen.js";
 import {
   describeEvent,
-  doubtsAbout,
+  warningsOf,
   preflightParts,
   settlementParts,
   simulationParts,
@@ -130,8 +130,8 @@ export async function settle(
   const confirm = async (
     preflight: SettlementPreflight,
   ): Promise<true | VaultError> => {
-    const hasDoubts = doubtsAbout(preflight).length > 0;
-    const question = hasDoubts
+    const hasWarnings = warningsOf(preflight).length > 0;
+    const question = hasWarnings
       ? "Settle in spite of the warning?"
       : "Settle this round now?";
     return await confirmation(ask, question);

@@ -76,7 +76,7 @@ export async function* readOrders(
     checkOptions("orders()", options, ordersOptions);
     const { signal, onProgress } = options;
     const isListed = parseFilter(options);
-    const ids = parseIds(options);
+    const ids = parseIdOptions(options);
     parseCount(options.chunkSize, "chunkSize");
     const concurrency = parseCount(options.concurrency, "concurrency");
     signal?.throwIfAborted();
@@ -258,7 +258,7 @@ interface Ids {
   readonly take: (start: number, count: number) => readonly bigint[];
 }
 
-function parseIds({
+function parseIdOptions({
   ids,
   firstId,
   lastId,

@@ -193,7 +193,7 @@ interface MockTransaction {
 }
 
 /** Time for each transaction to be mined. */
-const WAIT_MS = 120_000;
+const MINING_TIMEOUT_MS = 120_000;
 
 /** Sends transactions in order, and waits until all are mined. */
 export async function sendToMocks(
@@ -214,7 +214,7 @@ export async function sendToMocks(
   }
   const receipts: Receipt[] = [];
   for (const hash of hashes) {
-    const receipt = await waitForReceipt(rpc, hash, WAIT_MS);
+    const receipt = await waitForReceipt(rpc, hash, MINING_TIMEOUT_MS);
     if (receipt === undefined || receipt.succeeded === false) {
       const problem = receipt === undefined ? "is not mined in time" : "failed";
       throw scriptFailed(rpc, `transaction ${hash} ${problem}`);

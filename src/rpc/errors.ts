@@ -106,7 +106,7 @@ interface Rule {
  * send general codes for failures that only words distinguish: -32005 for a quota of a
  * month, -32603 for state that is gone.
  */
-const rules: readonly Rule[] = [
+const failureRules: readonly Rule[] = [
   {
     // A retry meets the same failure of the EVM (geth, Erigon, Nitro, EDR), or a quota of a
     // day or a month (Infura, QuickNode, Alchemy). The code is JSON-RPC's for a missing method.
@@ -244,7 +244,7 @@ export function classify(
   }
   const words = messageOf(cause);
   const begin = words.slice(0, MAX_FOREIGN_TEXT);
-  const { kind, retry }: Pick<Rule, "kind" | "retry"> = rules.find(
+  const { kind, retry }: Pick<Rule, "kind" | "retry"> = failureRules.find(
     (rule) =>
       rule.codes?.includes(code) === true ||
       rule.status?.test(String(httpStatus)) === true ||

@@ -59,7 +59,7 @@ interface DeployGuardOptions {
 }
 
 /** A deadline of the client may come first. */
-const WAIT_MS = 300_000;
+const DEPLOYMENT_TIMEOUT_MS = 300_000;
 const POLLING_MS = 500;
 
 /**
@@ -123,7 +123,9 @@ export async function deployGuard(
   const unsigned = { ...call, chainId, nonce, gas, fees: price.fees };
   const transaction = await sign(rpc, signer, unsigned);
   const left = rpc.limits.deadline - performance.now();
-  const limit = new TimeLimit(Math.max(0, Math.min(WAIT_MS, left)));
+  const limit = new TimeLimit(
+    Math.max(0, Math.min(DEPLOYMENT_TIMEOUT_MS, left)),
+  );
   const outcome = await new Following({
     rpc: vault.withOptions({ signal: limit.signal }).rpc.withRetries(noRetries),
     transactions: [

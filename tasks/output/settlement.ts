@@ -180,7 +180,7 @@ export function withTokens(
 }
 
 /** What speaks against this settlement. */
-export function doubtsAbout({
+export function warningsOf({
   round,
   chainTime,
   preview,
@@ -220,7 +220,7 @@ export function preflightParts(
       ["Balance", nativeAmount(balance)],
       cost !== null && ["Cost", nativeAmount(cost, maxCost ?? 0n)],
     ]),
-    notes(...doubtsAbout(preflight).map((doubt) => toned("bad", doubt))),
+    notes(...warningsOf(preflight).map((warning) => toned("bad", warning))),
   ];
 }
 
