@@ -240,19 +240,18 @@ const DEFAULT_MS = {
 type Name = keyof SettleAllOptions;
 
 /** Each option, and another one without which, or with which, it is refused. */
-const combinations: ReadonlyArray<readonly [Name, "needs" | "excludes", Name]> =
-  [
-    ["bump", "needs", "resume"],
-    ["cancel", "needs", "resume"],
-    ["confirmReplacement", "needs", "bump"],
-    ["from", "excludes", "resume"],
-    ["confirm", "excludes", "resume"],
-    ["assertOnly", "excludes", "resume"],
-    ["resumeFirst", "excludes", "resume"],
-    ["tokens", "excludes", "resume"],
-    ["retryReverted", "excludes", "resume"],
-    ["bump", "excludes", "cancel"],
-  ];
+const pairs: ReadonlyArray<readonly [Name, "needs" | "excludes", Name]> = [
+  ["bump", "needs", "resume"],
+  ["cancel", "needs", "resume"],
+  ["confirmReplacement", "needs", "bump"],
+  ["from", "excludes", "resume"],
+  ["confirm", "excludes", "resume"],
+  ["assertOnly", "excludes", "resume"],
+  ["resumeFirst", "excludes", "resume"],
+  ["tokens", "excludes", "resume"],
+  ["retryReverted", "excludes", "resume"],
+  ["bump", "excludes", "cancel"],
+];
 
 /** @throws VaultError VAULT_INVALID_ARGUMENT */
 export function parseOptions(
@@ -261,7 +260,7 @@ export function parseOptions(
 ): ParsedOptions {
   checkOptions("settleAll()", options, settleAllOptions);
   const isGiven = (name: Name): boolean => (options[name] ?? false) !== false;
-  for (const [name, rule, other] of combinations) {
+  for (const [name, rule, other] of pairs) {
     if (isGiven(name) && isGiven(other) !== (rule === "needs")) {
       throw rule === "needs"
         ? invalidArgument(
