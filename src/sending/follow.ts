@@ -47,6 +47,8 @@ export class Following {
   #givenUp: string | undefined;
   /** Unix milliseconds of the last try to sign a replacement. */
   #replacedAt = 0;
+  /** Why the looks since the one that is known had no answer. */
+  #unread: string | undefined;
   readonly #warnings = new Set<string>();
 
   constructor(private readonly job: Job) {
@@ -222,7 +224,12 @@ export class Following {
       isFound || answer === undefined || answer.kind === "accepted"
         ? ""
         : `; sending it failed: ${answer.problem}`;
-    const state = `${seen.text}${failure}`.replace(/\.$/u, "");
+    const since =
+      this.#unread === undefined || this.#known === undefined
+        ? ""
+        : `, as last seen; since then ${this.#unread}`;
+    const { text } = this.#known ?? seen;
+    const state = `${text}${since}${failure}`.replace(/\.$/u, "");
     const reason = `The time is over for ${what} of ${from} with nonce ${nonce}: ${state}.`;
     return {
       ...this.#undecided(reason),
@@ -356,6 +363,7 @@ export class Following {
       return was ?? { kind: "unread", text: NOT_IN_TIME };
     }
     // A look that failed changes nothing.
+    this.#unread = seen.kind === "unread" ? seen.text : undefined;
     if (seen.kind === "unread") {
       this.#warn(seen.text);
       return seen;

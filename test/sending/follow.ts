@@ -256,6 +256,23 @@ describe("Following", () => {
     },
     {
       title:
+        "does not say that it waits in the pool of a node that gives no answer since",
+      plan: resumed,
+      answers: {
+        ...pending,
+        [RECEIPT]: (before) => {
+          if (before > 1) {
+            throw unreachable;
+          }
+          return null;
+        },
+      },
+      is: undecided,
+      says: /waits in the node's pool, as last seen; since then .*no route/u,
+      troubles: [/no route/u],
+    },
+    {
+      title:
         "cancels nothing that is mined when the key turns out to be missing",
       plan: { ...resumed, requested: "cancel" },
       answers: { ...pending, [RECEIPT]: minedAfter(1) },
