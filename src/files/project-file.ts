@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import {
+  access,
   chmod,
   chown,
   constants,
@@ -28,6 +29,31 @@ export async function listProjectFiles(
   projectRoot: string,
 ): Promise<readonly string[]> {
   return await readdir(path.join(projectRoot, PROJECT_FOLDER)).catch(() => []);
+}
+
+/**
+ * Finds out if this process may create files of this package: in their folder, or the folder
+ * itself.
+ *
+ * @returns Why not; undefined if it may.
+ */
+export async function findWhyNotWritable(
+  projectRoot: string,
+): Promise<string | undefined> {
+  const mode = constants.W_OK | constants.X_OK;
+  try {
+    await access(path.join(projectRoot, PROJECT_FOLDER), mode).catch(
+      async (error: unknown) => {
+        if (!isMissing(error)) {
+          throw error;
+        }
+        await access(projectRoot, mode);
+      },
+    );
+    return undefined;
+  } catch (error) {
+    return reasonOf(error);
+  }
 }
 
 /**

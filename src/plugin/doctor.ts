@@ -13,6 +13,7 @@ import {
   textsForCommandLine,
 } from "../errors.js";
 import type { VaultError, VaultErrorCode } from "../errors.js";
+import { PROJECT_FOLDER, findWhyNotWritable } from "../files/project-file.js";
 import { escapeUntrusted } from "../foreign-text.js";
 import { findGuard, findRoute, namedTokens } from "../guard/call.js";
 import type { FoundGuard } from "../guard/call.js";
@@ -30,11 +31,13 @@ import type { BlockInfo } from "../rpc/blocks.js";
 import { isDevelopmentNode } from "../rpc/chain.js";
 import { NO_REASON } from "../rpc/revert-reason.js";
 import { requireFeeLimit } from "../sending/fees.js";
+import type { JournalEntry } from "../sending/journal.js";
 import { resolveSigner, signingKinds } from "../sending/signer.js";
 import { maxHeadAge } from "../settlement/current-round.js";
 import {
   HOW_TO_REPLACE,
   describeUnfinished,
+  findLastEnd,
   findNextRun,
   findUnfinished,
 } from "../settlement/next-run.js";
@@ -206,18 +209,55 @@ function hasReason({ code, details }: VaultError): boolean {
   return code === "VAULT_CALL_REVERTED" && details["reason"] !== NO_REASON;
 }
 
-/** Warns of a settlement that is under way. */
+/**
+ * Fails if no journal can be written; warns of a settlement that is under way, else of the last
+ * one as long as its end has a code: the keeper tells of it once.
+ */
 async function examineJournal(vault: VaultHost): Promise<Finding> {
-  const { networkName, instanceName } = vault;
+  const { connection, context, networkName, instanceName } = vault;
   const unfinished = await findUnfinished(vault);
+  const last = await findLastEnd(vault);
+  const isKept = connection.networkConfig.type === "http";
+  const problem = isKept
+    ? await findWhyNotWritable(context.config.paths.root)
+    : undefined;
+  if (problem !== undefined) {
+    return fail(
+      `it cannot be written to ${PROJECT_FOLDER}/, or to the project's root if there is no such folder: ${problem}`,
+      "Make the folder writable for the user who settles (chown): without a journal nothing is sent.",
+    );
+  }
   if (unfinished === null) {
-    return ok("no settlement is under way");
+    return last?.code === undefined
+      ? ok("no settlement is under way")
+      : warnOfEnd(last);
   }
   const instance =
     instanceName === undefined ? "" : ` --instance ${instanceName}`;
   return warn(
     `a settlement is under way: ${describeUnfinished(unfinished)}`,
     `Finish it: \`npx hardhat vault settle --resume --network ${networkName}${instance}\`. If it stays, ${HOW_TO_REPLACE}`,
+  );
+}
+
+const ENDS_WARNING = "The next settlement that ends well ends this warning.";
+
+function warnOfEnd({
+  status,
+  code,
+  reason,
+  mined,
+}: NonNullable<JournalEntry["end"]>): Finding {
+  const hash = mined === undefined ? "" : ` (${mined.hash})`;
+  const why = escapeUntrusted(`${code}: ${reason ?? "no reason"}`).replace(
+    /\.$/u,
+    "",
+  );
+  return warn(
+    `the last settlement${hash} ended as ${escapeUntrusted(status)} with ${why}`,
+    code === "VAULT_GUARD_KEEPS_TOKENS"
+      ? `Name each token of this text in the setting \`tokens\`, so that no more of it stays in the guard. ${ENDS_WARNING}`
+      : `Find out what the reason names, and correct it. ${ENDS_WARNING}`,
   );
 }
 
@@ -300,7 +340,7 @@ function examineBalance({ route, trial }: Attempt): Finding {
   const maxCost = (gas ?? SUPPOSED_GAS) * price.highest;
   const supposed =
     gas === undefined
-      ? `, if it takes ${SUPPOSED_GAS.toLocaleString("en")} gas: it is refused`
+      ? `, if it takes ${SUPPOSED_GAS.toLocaleString("en")} gas: its gas is not known, since the contract refuses it now`
       : "";
   const detail = `${formatNative(balance)} in native currency; a settlement may cost ${formatNative(maxCost)}${supposed}`;
   const remedy = `Fund ${route.from}, or settle with another account.`;
@@ -333,7 +373,7 @@ const lasting: ReadonlySet<VaultErrorCode> = new Set([
 ]);
 
 const SETTLEMENT_FIX =
-  "If the contract has a list of accounts that may settle, this one has to be on it: choose another with --from. `vault simulate --from` shows more.";
+  "The reason is the contract's: correct what it names, or wait until it is over. It is also possible that the contract has a list of accounts that may settle, without this one: `vault simulate --from` tries another.";
 
 /** Would the next unattended run after the round's end settle? */
 async function examineNextRun(

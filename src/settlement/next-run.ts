@@ -21,6 +21,7 @@ import type { Hex, VaultRound } from "../protocol/index.js";
 import { blockAfter, getBlock, getNextBlock } from "../rpc/blocks.js";
 import type { BlockId, BlockInfo } from "../rpc/blocks.js";
 import { Journal } from "../sending/journal.js";
+import type { JournalEntry } from "../sending/journal.js";
 import { findFreeNonce, findSender } from "../sending/signer.js";
 import { nothingToDo, refusedBy } from "../sending/end.js";
 import type { Stopped } from "../sending/end.js";
@@ -65,6 +66,19 @@ export async function findUnfinished(
   const { hash = null, nonce } = newestOf(entry);
   const [{ preparedAt }] = entry.transactions;
   return { hash, nonce, since: Math.floor(preparedAt / 1_000) };
+}
+
+/**
+ * Reads how the last finished settlement ended.
+ *
+ * @returns Undefined if none is known, as on a development chain.
+ * @throws VaultError VAULT_CONTRACT_NOT_CONFIGURED, VAULT_INVALID_JOURNAL
+ */
+export async function findLastEnd(
+  vault: VaultHost,
+): Promise<JournalEntry["end"]> {
+  const journal = await openJournal(vault);
+  return (await journal?.readFinished())?.end;
 }
 
 /** Of a settlement that stays unfinished. */

@@ -1,3 +1,8 @@
+import fs from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
+import path from "node:path";
+import { mock } from "node:test";
+
 import { expect } from "chai";
 import { Interface, id, toQuantity } from "ethers";
 
@@ -12,7 +17,7 @@ import {
   documentedAnswer,
   documentedContracts,
 } from "../helpers/documented-node.js";
-import { useKeeper } from "../helpers/keeper.js";
+import { entry, journalSubject, useKeeper } from "../helpers/keeper.js";
 import { pathsOf } from "../helpers/readings.js";
 import {
   SETTLER,
@@ -103,7 +108,8 @@ describe("what doctor finds out of contracts", () => {
           : { reverted: true, data };
       },
     });
-    return await examineVault(node.host({ contracts }), { chainId: 1, block });
+    const host = node.host({ contracts, projectRoot: process.cwd() });
+    return await examineVault(host, { chainId: 1, block });
   };
 
   it("doctor finds contracts ok, with address and readings", async () => {
@@ -192,6 +198,88 @@ describe("what doctor finds out of the journal", () => {
     const [ofInstance] = await examine(host);
     expect(ofInstance?.fix).to.contain("--network scripted --instance usdc`");
   });
+
+  const finish = async (
+    end: Readonly<Record<string, unknown>>,
+  ): Promise<void> => {
+    const file = { version: 1, ...journalSubject, ...entry, end };
+    await keeper.writeJournal(file, ".finished");
+  };
+
+  it("doctor warns of the last settlement if it left a token in the guard, until one ends well, and names the setting", async () => {
+    const code = "VAULT_GUARD_KEEPS_TOKENS";
+    const reason = "a token stays in the clo\u001b[31msed guard.";
+    await finish({ status: "settled", code, reason });
+    const [journal] = await examine(keeper.host());
+    expect(journal).to.include({
+      status: "warn",
+      detail: `the last settlement ended as settled with ${code}: a token stays in the clo\\u{1b}[31msed guard`,
+    });
+    expect(journal?.fix).to.include("setting `tokens`");
+    expect(journal?.fix).to.include("settlement that ends well ends this");
+    await finish({ status: "settled" });
+    expect(outline(await examine(keeper.host()))).to.deep.equal(["journal ok"]);
+  });
+
+  it("doctor warns of the last settlement if it reverted, with its transaction and its reason", async () => {
+    keeper.beforeSending(() => {
+      keeper.chain.revertsWith = closed;
+    });
+    const { status, hash } = await keeper.settle();
+    expect(status).to.equal("reverted");
+    const [journal] = await examine(keeper.host());
+    expect(journal).to.include({
+      status: "warn",
+      detail: `the last settlement (${hash}) ended as reverted with VAULT_CALL_REVERTED: closed`,
+    });
+  });
+
+  it("doctor fails if the last settlement cannot be read", async () => {
+    await keeper.writeJournal("{", ".finished");
+    const [journal] = await examine(keeper.host());
+    expect(journal?.status).to.equal("fail");
+    expect(journal?.detail).to.match(/finished\.json cannot be used/u);
+  });
+
+  for (const [title, hasFolder] of [
+    ["its folder", true],
+    ["the project's root, without its folder,", false],
+  ] as const) {
+    it(`doctor fails if ${title} is not writable, also while a settlement is under way`, async () => {
+      const folder = path.dirname(keeper.journalFile());
+      if (hasFolder) {
+        await keeper.interrupt();
+      }
+      const closedPlace = hasFolder ? folder : keeper.projectRoot;
+      const { access } = fs.promises;
+      const method = mock.method(
+        fs.promises,
+        "access",
+        async (place: string, mode: number) => {
+          if (place === closedPlace && (mode & fs.constants.W_OK) !== 0) {
+            const problem = new Error(`EACCES: denied, access '${place}'`);
+            throw Object.assign(problem, { code: "EACCES" });
+          }
+          await access(place, mode);
+        },
+      );
+      syncBuiltinESMExports();
+      const [journal] = await examine(keeper.host()).finally(() => {
+        method.mock.restore();
+        syncBuiltinESMExports();
+      });
+      expect(journal?.status).to.equal("fail");
+      expect(journal?.detail).to.match(/vault-deployments.*EACCES: denied$/u);
+      expect(journal?.fix).to.include("writable");
+    });
+  }
+
+  it("doctor asks for no folder in process, where no journal is kept", async () => {
+    const place = path.join(keeper.projectRoot, "gone");
+    const inProcess = { settings: { type: "edr-simulated" } };
+    const host = keeper.chain.host({ ...inProcess, projectRoot: place });
+    expect(outline(await examine(host))).to.deep.equal(["journal ok"]);
+  });
 });
 
 describe("what doctor finds out of an earlier settlement", () => {
@@ -246,9 +334,9 @@ describe("what doctor finds out of a signer", () => {
       node.rounds = settled ? node.rounds.map(settledRound) : node.rounds;
       const balance = named(await examine(node, gasPrice), "balance");
       expect(balance.status).to.equal(status);
-      expect(balance.detail.includes("if it takes 1,000,000 gas")).to.equal(
-        supposed,
-      );
+      const text =
+        ", if it takes 1,000,000 gas: its gas is not known, since the contract refuses it now";
+      expect(balance.detail.endsWith(text)).to.equal(supposed);
     });
   }
 
@@ -391,11 +479,11 @@ describe("what doctor finds out of a signer", () => {
     });
   }
 
-  it("doctor speaks of a list of accounts if the vault refuses", async () => {
+  it("doctor speaks of the contract's reason if the vault refuses, and last of a list of accounts", async () => {
     const node = new ScriptedNode();
     node.revertsWith = encodeRevertData("not you");
     const { fix } = named(await examine(node), "settlement");
-    expect(fix).to.include("list of accounts");
+    expect(fix).to.match(/^The reason is the contract's: .*list of accounts/u);
   });
 
   it("doctor escapes what the vault reverts with", async () => {
