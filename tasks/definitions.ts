@@ -262,11 +262,15 @@ export const tasks = {
     ),
     timeout: option(
       "seconds",
-      "Most seconds to connect, with variables of the configuration, and once the transaction is sent (default: 300)",
+      "Most seconds for each variable of the configuration, to connect, for each request, and to follow the transaction (default: 300 for the transaction)",
     ),
     resume: flag("Only finish an interrupted settlement; start no other"),
-    bump: flag("With --resume: send it again at a higher fee"),
-    cancel: flag("With --resume: use its nonce for a transfer of 0"),
+    bump: flag(
+      "With --resume: send it again at a higher fee; asks, unless --yes",
+    ),
+    cancel: flag(
+      "With --resume: use its nonce for a transfer of 0; asks nothing",
+    ),
     assert: flag("Send nothing; exit with 1 if a round is to be settled"),
     calldata: flag("Send nothing; print the unsigned transaction"),
     safe: flag("Print --calldata as a file for Safe's Transaction Builder"),
@@ -294,7 +298,7 @@ export const tasks = {
   "mock next-round": describe("Start a new round on the mocks", {
     ...ofMocks,
     terms: texts(
-      "Terms that differ from the latest round, unscaled: strikePrice=66000e18 endTime=+7d",
+      "Terms that differ from the latest round, unscaled, each a word of its own: strikePrice=66000e18 endTime=+7d",
     ),
   }),
 

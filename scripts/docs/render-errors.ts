@@ -55,13 +55,17 @@ decide:
    a transaction waits, so wait. \`cast receipt <hash>\` shows what was mined, \`vault round\` whether the round is settled.
 3. If the nonce is used, or nothing was sent, rename the file. Keep it.
 
-A damaged \`….finished.json\` is the memory of the last settlement: rename it once you know how that one ended.`,
+An empty file is this error for a minute; then it counts as nothing sent. A damaged \`….finished.json\` is the memory of
+the last settlement: rename it once you know how that one ended.`,
+  VAULT_JOURNAL_OF_OTHER_CHAIN: `- The URL leads to another chain with the same chain id, or the chain was started again.
+- The node answers nothing for its first block: it has pruned it. Use a node that has it.`,
   VAULT_REVERTED_BEFORE: `The simulation succeeded and the transaction reverted: something changed between them, such as a pause, a price or the
-round. Look at the transaction (\`cast run\`) before you pay for another.`,
+round. \`vault settle --resume\` prints the contract's reason. Look at the transaction (\`cast run\`) before you pay for
+another.`,
   VAULT_WOULD_NOT_SETTLE: `The vault accepts the call and leaves the round open: \`vault\` and \`vaultFactory\` do not belong together, or it settles in
 several steps, each with \`--partial\`.`,
-  VAULT_GUARD_KEEPS_TOKENS: `The vault pays a token to its caller, which is the guard. Name the token in \`tokens\` of the network, and the guard
-forwards it. [A guard](settling-safely.md#a-guard-on-the-chain)`,
+  VAULT_GUARD_KEEPS_TOKENS: `The vault pays a token to its caller, which is the guard. Name the token in \`vault.tokens\` of the network, and the guard
+forwards it. A token that stayed in the guard is lost for good. [A guard](settling-safely.md#a-guard-on-the-chain)`,
   VAULT_ENGINE_UNAVAILABLE: `The node has no \`eth_simulateV1\`, or limits its gas, and a fork cannot read what it needs or disagrees with the node.
 [The engines](simulating-a-settlement.md#the-engines)`,
 };
