@@ -152,11 +152,12 @@ describe("inputs", () => {
     const key =
       "4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318";
     for (const given of [key, `0x${key.toUpperCase()}`, ` ${key}\n`]) {
-      const { message } = await expectVaultError(
+      const { message, details } = await expectVaultError(
         () => parseAddress(given, "--from"),
         "VAULT_INVALID_ADDRESS",
       );
       expect(message.toLowerCase()).to.not.contain(key);
+      expect(inspect(details).toLowerCase()).to.not.contain(key);
       expect(message).to.contain("private key");
     }
     // A transaction's data, say, is not hidden.

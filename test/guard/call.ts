@@ -109,7 +109,10 @@ describe("findGuard()", () => {
   ] as const) {
     it(`refuses an account with the code ${code} at block ${block}: ${problem}`, async () => {
       const node = new ScriptedNode();
-      node.on("eth_getCode", () => code);
+      // At any other block, the guard is there.
+      node.on("eth_getCode", ([, at]) =>
+        at === block ? code : guardCode(SETTLER),
+      );
       const host = node.host();
       host.guard = GUARD;
       const { details } = await expectVaultError(

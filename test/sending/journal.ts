@@ -115,6 +115,19 @@ describe("Journal", () => {
     expect(await journal().readFinished()).to.deep.include(entry);
   });
 
+  it("knows a revert of its round that was paid for, however later runs ended", async () => {
+    const mined = { blockNumber: 6, hash: HASH };
+    for (const end of [
+      { status: "reverted", mined },
+      ...[{ status: "cancelled" }, { status: "cancelled" }],
+    ]) {
+      await journal().begin(entry);
+      await journal().finish({ ...entry, end });
+      const found = await journal().findRevertBefore("main", entry.round);
+      expect(found?.details).to.include({ hash: HASH, block: 6 });
+    }
+  });
+
   it("stays with the process that resumed it", async () => {
     await journal().begin(entry);
     await journal().update({ ...entry, resumed: true });

@@ -366,12 +366,15 @@ describe("settleAll with resume", () => {
           version: 1,
           ...journalSubject,
           ...entry,
-          end: { ...end, mined: { blockNumber: 6, hash: HASH } },
+          // Of another of its transactions than the newest.
+          end: { ...end, mined: { blockNumber: 6, hash: OTHER_HASH } },
         },
         ".finished",
       );
       const settlement = await keeper.settle(resume);
-      expect(settlement).to.deep.include({ ...is, hash: HASH, hashes: [HASH] });
+      expect(settlement).to.deep.include({
+        ...{ ...is, hash: OTHER_HASH, hashes: [OTHER_HASH] },
+      });
     });
   }
 

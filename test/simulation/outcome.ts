@@ -5,7 +5,9 @@ import type { Simulation, SimulateSettleAllOptions } from "../../src/types.js";
 import { FACTORY, SETTLER, VAULT } from "../helpers/scripted-contracts.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
 import {
+  FACTS,
   changeCalls,
+  changeFacts,
   changeSettlement,
   settlementIn,
   simulateOn,
@@ -34,6 +36,28 @@ describe("the fee of a simulated settlement", () => {
       expect(notes.join().includes("another account sends")).to.equal(isNoted);
     });
   }
+});
+
+describe("the funds of a sender that only delegates", () => {
+  it("are what it has after the settlement, if its code spends some in it", async () => {
+    const fee = 480_000n;
+    const node = new ScriptedNode({
+      codeOf: (account) =>
+        account.toLowerCase() === SETTLER.toLowerCase()
+          ? `0xef0100${"11".repeat(20)}`
+          : "0x01",
+    });
+    // The loan pays the fee.
+    changeFacts(node, {
+      before: { [FACTS.senderBalance]: fee },
+      after: { [FACTS.senderBalance]: 0n },
+    });
+    const { balances, notes } = await simulateOn(node, {
+      ...{ engine: "simulateV1", gas: 60_000 },
+    });
+    expect(balances[0]?.after).to.equal(0n);
+    expect(notes.join()).to.contain("cannot pay for gas: it has 0 wei");
+  });
 });
 
 describe("why a simulation predicts a settlement that reverts", () => {

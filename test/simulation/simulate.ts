@@ -11,6 +11,7 @@ import {
   documentedContracts,
   documentedNode,
 } from "../helpers/documented-node.js";
+import { fieldsOf } from "../helpers/fields.js";
 import { guardCode } from "../helpers/guard.js";
 import { NOBODY } from "../helpers/names.js";
 import {
@@ -29,6 +30,7 @@ import {
   changeFacts,
   changeSettlement,
   feeIn,
+  refuse,
   settlementIn,
   simulateOn,
 } from "../helpers/simulate-on.js";
@@ -127,6 +129,14 @@ describe("the status of a simulation", () => {
       ...{ chainId: 1, sender: NOBODY },
       ...{ balance: BALANCE },
     });
+  });
+
+  it("simulateSettleAll settles in the next second at a round's end that is the time of the newest block", async () => {
+    const node = new ScriptedNode();
+    const endTime = 1_700_000_005n;
+    node.rounds = node.rounds.map((round) => ({ ...round, endTime }));
+    const { block } = await simulateOn(node, { atTime: "end" });
+    expect(block).to.deep.equal({ number: 6, timestamp: 1_700_000_006 });
   });
 
   it("simulateSettleAll asks for the newest block and the next one, the tip, and one simulation", async () => {
@@ -354,6 +364,33 @@ describe("a simulation through a guard", () => {
         tokens.length,
       );
     }
+  });
+
+  it("a fork is to read the balance of the guard if the node refuses the second request", async () => {
+    const node = new ScriptedNode();
+    changeCalls(node, (place) => {
+      if (node.count("eth_simulateV1") > 1) {
+        refuse("no")();
+      }
+      const topics = [TRANSFER, `0x${word(VAULT)}`, `0x${word(GUARD)}`];
+      const log = { address: TOKEN, topics, data: `0x${word(3n)}` };
+      return place === 0
+        ? { status: "0x1", error: undefined, logs: [log] }
+        : {};
+    });
+    // For which no fork is made.
+    const data = `0x4e487b71${"f".repeat(64)}`;
+    let isCalled = false;
+    node.on("eth_call", async ([call], answer) => {
+      if (fieldsOf(call)["to"] !== GUARD) {
+        return await answer();
+      }
+      isCalled = true;
+      throw Object.assign(new Error("execution reverted"), { code: 3, data });
+    });
+    const { notes } = await simulateGuarded(node);
+    expect(notes[0]).to.contain("leave tokens in the guard");
+    expect(isCalled).to.equal(true);
   });
 
   const refusal = { code: 3, message: "execution reverted", data: NOT_SETTLED };

@@ -1,9 +1,9 @@
 import { expect } from "chai";
 
-import { chooseBlock } from "../../src/simulation/simulate.js";
-import { expectVaultError } from "../helpers/assertions.js";
-import { OPEN_ROUND, nextRound } from "../helpers/scripted-contracts.js";
-import { ScriptedNode } from "../helpers/scripted-node.js";
+import { chooseBlock } from "../../../src/simulation/simulate.js";
+import { expectVaultError } from "../../helpers/assertions.js";
+import { OPEN_ROUND, nextRound } from "../../helpers/scripted-contracts.js";
+import { ScriptedNode } from "../../helpers/scripted-node.js";
 
 describe("chooseBlock()", () => {
   /** The time of the newest block, which is block 5, and has another round than block 4. */

@@ -1,15 +1,15 @@
 import { expect } from "chai";
 
-import type { HardhatVault } from "../../src/types.js";
-import { listOf } from "../../src/json.js";
-import { useAnvil } from "../helpers/anvil.js";
-import { fieldsOf } from "../helpers/fields.js";
-import { deployTestGuard } from "../helpers/guard.js";
-import { connectTo } from "../helpers/hre.js";
-import { startRpcServer } from "../helpers/rpc-server.js";
-import type { RpcHandler } from "../helpers/rpc-server.js";
-import { deploySettlingVault } from "../helpers/settling-vaults.js";
-import { mined } from "../helpers/transactions.js";
+import type { HardhatVault } from "../../../src/types.js";
+import { listOf } from "../../../src/json.js";
+import { useAnvil } from "../../helpers/anvil.js";
+import { fieldsOf } from "../../helpers/fields.js";
+import { deployTestGuard } from "../../helpers/guard.js";
+import { connectTo } from "../../helpers/hre.js";
+import { startRpcServer } from "../../helpers/rpc-server.js";
+import type { RpcHandler } from "../../helpers/rpc-server.js";
+import { deploySettlingVault } from "../../helpers/settling-vaults.js";
+import { mined } from "../../helpers/transactions.js";
 
 /** A call with two arguments logs the first and returns true; with one, it takes all gas. */
 const NO_TOKEN = "0x36602414601a57602060045f375f60205fa160015f5260205ff35bfe";

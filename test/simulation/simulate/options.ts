@@ -2,13 +2,17 @@ import { inspect } from "node:util";
 
 import { expect } from "chai";
 
-import type { VaultErrorCode } from "../../src/client/index.js";
-import type { SimulateSettleAllOptions } from "../../src/types.js";
-import { expectVaultError } from "../helpers/assertions.js";
-import { fieldsOf } from "../helpers/fields.js";
-import { VAULT, nextRound } from "../helpers/scripted-contracts.js";
-import { ScriptedNode } from "../helpers/scripted-node.js";
-import { askedOf, simulateOn, settlementIn } from "../helpers/simulate-on.js";
+import type { VaultErrorCode } from "../../../src/client/index.js";
+import type { SimulateSettleAllOptions } from "../../../src/types.js";
+import { expectVaultError } from "../../helpers/assertions.js";
+import { fieldsOf } from "../../helpers/fields.js";
+import { VAULT, nextRound } from "../../helpers/scripted-contracts.js";
+import { ScriptedNode } from "../../helpers/scripted-node.js";
+import {
+  askedOf,
+  simulateOn,
+  settlementIn,
+} from "../../helpers/simulate-on.js";
 
 const shown = (value: unknown): string =>
   inspect(value, { breakLength: Infinity, maxArrayLength: 2 });
