@@ -154,7 +154,7 @@ const MOST_BLOCKS = 64;
 
 /** Searches the blocks since it was sent for the transaction that used the nonce. */
 async function findByNonce(
-  { rpc, sentAfterBlock }: Search,
+  { rpc, confirmations, sentAfterBlock }: Search,
   transactions: SentTransactions,
 ): Promise<Seen> {
   const [{ from, nonce }] = transactions;
@@ -192,8 +192,10 @@ async function findByNonce(
         : ((await findMined(rpc, hash, ours, head)) ?? waiting(hash));
     }
   }
-  // What used it is not found, but since which block it is used. A node may be behind.
-  const depth = head > sentAfterBlock ? depthOf(used, head) : 0;
+  // What used it is not found. A node that is behind misleads the search: only the state of
+  // a block that is deep enough shows that it is used for good.
+  const confirmed = head - confirmations + 1;
+  const isOver = confirmed > sentAfterBlock && (await isUsedAt(confirmed));
   const text = `nonce ${nonce} of ${from} is used, and no block that the node shows has the transaction (it may have pruned the state, and an EIP-7702 authorization uses a nonce, too)`;
-  return { kind: "replaced", depth, text };
+  return { kind: "replaced", depth: isOver ? confirmations : 0, text };
 }

@@ -49,20 +49,28 @@ describe("look()", () => {
     });
   }
 
-  it("proves no replacement by a node whose newest block is that before it was sent", async () => {
-    const answers: Readonly<Record<string, unknown>> = {
-      eth_blockNumber: "0x5",
-      eth_getTransactionCount: "0x8",
-    };
-    const node = recording((method) => answers[method] ?? null);
-    const seen = await look(
-      {
-        rpc: node.rpc.withRetries(noRetries),
-        checkRound: async () => await Promise.resolve(undefined),
-        ...{ confirmations: 1, sentAfterBlock: 5 },
-      },
-      [settlement],
-    );
-    expect(seen).to.include({ kind: "replaced", depth: 0 });
-  });
+  for (const [title, head, countAtHead, confirmations] of [
+    ["whose newest block is that before it was sent", "0x5", "0x8", 1],
+    ["that does not show its nonce used in its newest block", "0x6", "0x7", 1],
+    ["that shows its nonce used in too few blocks", "0x8", "0x7", 3],
+  ] as const) {
+    it(`proves no replacement by a node ${title}`, async () => {
+      const node = recording((method, [, block]) => {
+        const counted = String(block).startsWith("0x") ? countAtHead : "0x8";
+        const counts = { eth_getTransactionCount: counted };
+        const blocks = { eth_getBlockByNumber: { transactions: [] } };
+        const answers = { eth_blockNumber: head, ...counts, ...blocks };
+        return Reflect.get(answers, method) ?? null;
+      });
+      const seen = await look(
+        {
+          rpc: node.rpc.withRetries(noRetries),
+          checkRound: async () => await Promise.resolve(undefined),
+          ...{ confirmations, sentAfterBlock: 5 },
+        },
+        [settlement],
+      );
+      expect(seen).to.include({ kind: "replaced", depth: 0 });
+    });
+  }
 });
