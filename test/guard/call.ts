@@ -20,6 +20,7 @@ import {
   SETTLE,
   SETTLER,
   VAULT,
+  nextRound,
 } from "../helpers/scripted-contracts.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
 
@@ -159,6 +160,16 @@ describe("findRoute(), through a guard, of a round that is not given", () => {
     host.guard = GUARD;
     return await findRoute(host, SETTLER);
   };
+
+  it("has that of the block that is named", async () => {
+    const chain = new ScriptedNode();
+    chain.on("eth_getCode", () => guardCode());
+    chain.rounds[5] = nextRound(OPEN_ROUND);
+    const host = chain.host();
+    host.guard = GUARD;
+    const { guard } = await findRoute(host, SETTLER, 4);
+    expect(guard?.round.startTime).to.equal(OPEN_ROUND.startTime);
+  });
 
   it("throws if the factory reverts: VAULT_CALL_REVERTED", async () => {
     const reverted = Object.assign(new Error("no"), { code: 3, data: "0x" });

@@ -61,6 +61,13 @@ describe("a block that a node describes", () => {
     expect(rpc.node.hasBlockOf([{}, "0x5"])).to.equal(true);
   });
 
+  it("of the pending block, only the one before is known", async () => {
+    const { rpc } = recording(() => ({ ...header, number: "0x6" }));
+    await getBlock(rpc, "pending");
+    const known = ["0x6", "0x5"].map((block) => rpc.node.hasBlockOf([block]));
+    expect(known).to.deep.equal([false, true]);
+  });
+
   for (const number of [4, 6]) {
     it(`is an error if the node returns it in place of block ${number}`, async () => {
       await expectVaultError(

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 
 import {
+  framesOf,
   getReceipt,
   getTransaction,
   getTransactions,
@@ -10,6 +11,15 @@ import { expectVaultError } from "../helpers/assertions.js";
 import { speedUpTime } from "../helpers/deadlines.js";
 import { HASH, OTHER_HASH, SECOND } from "../helpers/names.js";
 import { answering, recording } from "../helpers/recording-node.js";
+
+describe("the frames of a trace", () => {
+  it("are undone below one that failed, however deep, and not beside it", () => {
+    const failed = { error: "reverted", calls: [{ calls: [{}] }] };
+    const frames = framesOf({ calls: [failed, {}] });
+    const undone = frames.map(({ isUndone }) => isUndone);
+    expect(undone).to.deep.equal([false, true, true, true, false]);
+  });
+});
 
 describe("the answer to eth_getTransactionByHash", () => {
   const transaction = {
