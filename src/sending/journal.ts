@@ -256,9 +256,13 @@ export class Journal {
   public async begin(entry: JournalEntry): Promise<void> {
     const create = async (): Promise<void> =>
       await this.#put(this.file, entry, createProjectFile);
-    await create().catch(async () => {
+    await create().catch(async (error: unknown) => {
       await this.refuseUnfinishedElseClear();
-      // The other has finished meanwhile; the round is read again before anything is sent.
+      // The other has finished meanwhile. Where it costs money, the next run looks at what it
+      // did, and simulates again.
+      if (this.chainKind === "live") {
+        throw error;
+      }
       await create();
     });
   }

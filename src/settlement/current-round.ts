@@ -1,7 +1,7 @@
 // The round to settle, as the chain has it now, and how old the newest block is.
 
 import type { LocatedAddress } from "../client/addresses.js";
-import { encodeCall } from "../client/codec.js";
+import { encodeCall, noCode } from "../client/codec.js";
 import {
   failedReading,
   isFailedReading,
@@ -21,7 +21,7 @@ import {
 } from "../protocol/round.js";
 import { getNextBlock } from "../rpc/blocks.js";
 import type { BlockInfo, NextBlock, PinnedBlock } from "../rpc/blocks.js";
-import { isDevelopmentNode } from "../rpc/chain.js";
+import { hasCode, isDevelopmentNode } from "../rpc/chain.js";
 import { nothingToDo, refusedBy } from "../sending/end.js";
 import type { Stopped } from "../sending/end.js";
 import type { CheckRound } from "../sending/job.js";
@@ -55,11 +55,12 @@ export async function readRoundAt(
   );
   requireChain(vault, chainId);
   const [found, volumeFound] = values;
-  if (isFailedReading(volumeFound)) {
-    const { error } = volumeFound;
-    if (error.kind !== "chain" || error.code === "VAULT_NO_CODE") {
-      throw error;
-    }
+  // That it fails proves nothing.
+  if (
+    isFailedReading(volumeFound) &&
+    !(await hasCode(vault.rpc, contract.address, pin))
+  ) {
+    throw noCode("vault", contract, vault.networkName);
   }
   if (isFailedReading(found)) {
     throw found.error;

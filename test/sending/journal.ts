@@ -60,18 +60,29 @@ describe("Journal", () => {
     await journal().begin(entry);
   });
 
-  it("is begun after another process that began one at the same moment, and has finished it", async () => {
-    await journal().begin(entry);
-    class Late extends Journal {
-      public override async refuseUnfinishedElseClear(): Promise<void> {
-        await journal().finish(entry);
-        await super.refuseUnfinishedElseClear();
+  for (const chainKind of ["live", "development"] as const) {
+    it(`is ${chainKind === "live" ? "not " : ""}begun on a ${chainKind} chain after another process that began one at the same moment, and has finished it`, async () => {
+      const subject = { ...journalSubject, chainKind };
+      const other = new Journal(keeper.projectRoot, subject);
+      await other.begin(entry);
+      class Late extends Journal {
+        public override async refuseUnfinishedElseClear(): Promise<void> {
+          await other.finish(entry);
+          await super.refuseUnfinishedElseClear();
+        }
       }
-    }
-    const late = new Late(keeper.projectRoot, journalSubject);
-    await late.begin(entry);
-    expect(await journal().read()).to.deep.include({ round: entry.round });
-  });
+      const beginning = new Late(keeper.projectRoot, subject).begin(entry);
+      if (chainKind === "live") {
+        await expectVaultError(beginning, "VAULT_JOURNAL_NOT_WRITTEN");
+      } else {
+        await beginning;
+      }
+      const begun = await other.read();
+      expect(begun?.round).to.deep.equal(
+        chainKind === "live" ? undefined : entry.round,
+      );
+    });
+  }
 
   it("is begun by one of twenty at once; the others get VAULT_SETTLEMENT_UNFINISHED", async () => {
     const begun = await Promise.allSettled(

@@ -2,18 +2,22 @@ import { mkdirSync, rmSync } from "node:fs";
 
 import { expect } from "chai";
 
+import { operations } from "../../src/protocol/index.js";
 import type { Stopped } from "../../src/sending/end.js";
 import {
   clockForRoundEnd,
+  readRoundAt,
   requireFreshHead,
   roundChecker,
 } from "../../src/settlement/current-round.js";
 import type { IntendedRound } from "../../src/settlement/current-round.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { speedUpTime, useWallClock } from "../helpers/deadlines.js";
+import { fieldsOf } from "../helpers/fields.js";
 import { itSettles, useKeeper } from "../helpers/keeper.js";
 import {
   OPEN_ROUND,
+  VAULT,
   nextRound,
   settledRound,
 } from "../helpers/scripted-contracts.js";
@@ -21,6 +25,31 @@ import { ScriptedNode } from "../helpers/scripted-node.js";
 
 /** Time of the newest block of the scripted node, which is no development node. */
 const NEWEST = 1_700_000_005;
+
+describe("the round of a vault whose volume a node cannot read", () => {
+  /** @param code Of the vault. */
+  const read = async (code: string) => {
+    const node = new ScriptedNode({
+      codeOf: (address) => (address === VAULT ? code : "0x01"),
+    });
+    node.overrides = false;
+    node.on("eth_call", async ([call], answer) => {
+      if (fieldsOf(call)["data"] === operations.queryVolume.selector) {
+        throw Object.assign(new Error("execution timeout"), { code: -32_000 });
+      }
+      return await answer();
+    });
+    return await readRoundAt(node.host(), "latest");
+  };
+
+  it("is read if the vault has code", async () => {
+    expect((await read("0x01")).round).to.deep.equal(OPEN_ROUND);
+  });
+
+  it("is VAULT_NO_CODE if it has none, since a call to it succeeds, too", async () => {
+    await expectVaultError(read("0x"), "VAULT_NO_CODE");
+  });
+});
 
 describe("the last look at the round before a transaction leaves", () => {
   const keeper = useKeeper();
