@@ -4,7 +4,7 @@ import path from "node:path";
 import { promisify } from "node:util";
 
 import { expect } from "chai";
-import { getAddress, toBeHex } from "ethers";
+import { AbiCoder, getAddress, toBeHex } from "ethers";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import { isFailedOrder } from "../../src/client/index.js";
@@ -114,20 +114,27 @@ async function openStage(
 
 const runFile = promisify(execFile);
 
-/** What a contract returns to a plain call, decoded by cast. */
-async function readByCast(
+/** What a contract returns to a plain call, 0x hex. */
+async function callPlainly(
   { instance, provider }: Stage,
+  role: ContractRole,
+  data: string,
+): Promise<string> {
+  const to = instance.contracts[role];
+  const params = [{ to, data }, "latest"];
+  return String(await provider.request({ method: "eth_call", params }));
+}
+
+/** The same, decoded by cast. */
+async function readByCast(
+  stage: Stage,
   role: ContractRole,
   data: string,
   types: string,
 ): Promise<readonly unknown[]> {
-  const to = instance.contracts[role];
-  const answer = await provider.request({
-    method: "eth_call",
-    params: [{ to, data }, "latest"],
-  });
+  const answer = await callPlainly(stage, role, data);
   const { stdout } = await runFile(foundryBinary("cast"), [
-    ...["decode-abi", "--json", `read()(${types})`, String(answer)],
+    ...["decode-abi", "--json", `read()(${types})`, answer],
   ]);
   const values: unknown = JSON.parse(stdout);
   return Array.isArray(values) ? values.map(String) : [];
@@ -152,11 +159,20 @@ const readings: ReadonlyArray<
   ["minXMargin", "vaultFactory", "0x789f4b5a", uints(1)],
 ];
 
-const readOrder = async (
+/** Each run of cast is a process of its own: of many orders, ethers decodes most. */
+async function readOrder(
   stage: Stage,
   id: number,
-): Promise<readonly unknown[]> =>
-  await readByCast(stage, "trading", `0xd311636b${word(id)}`, ORDER_TYPES);
+  byCast: boolean,
+): Promise<readonly unknown[]> {
+  const data = `0xd311636b${word(id)}`;
+  if (byCast) {
+    return await readByCast(stage, "trading", data, ORDER_TYPES);
+  }
+  const answer = await callPlainly(stage, "trading", data);
+  const types = ORDER_TYPES.split(",");
+  return AbiCoder.defaultAbiCoder().decode(types, answer).map(String);
+}
 
 /** The values of an answer, in its order, as cast prints them. */
 const printed = (value: unknown): readonly string[] =>
@@ -296,9 +312,10 @@ const jobs: readonly Job[] = [
           (id) => !isRemoved(id),
         ),
       );
-      for (const order of sample(orders, 5)) {
+      for (const [index, order] of sample(orders, 5).entries()) {
         const id = Number(order.orderID);
-        expect(printed(order), `${id}`).to.eql(await readOrder(stage, id));
+        const expected = await readOrder(stage, id, index % 100 < 5);
+        expect(printed(order), `${id}`).to.eql(expected);
       }
       const open = await Array.fromAsync(stage.vault.orders({ state: "open" }));
       expect(open.map(({ orderID }) => Number(orderID))).to.eql(
