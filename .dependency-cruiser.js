@@ -32,7 +32,6 @@ const layers = [
       "src/errors\\.ts",
       "src/foreign-text\\.ts",
       "src/json\\.ts",
-      "src/caller-stack\\.ts",
       "src/files/",
       "src/abi/",
       "src/guard/artifact\\.ts",

@@ -1,10 +1,9 @@
 import { inspect } from "node:util";
 
-import { addFrames } from "../caller-stack.js";
 import { checkOptions, optional } from "../client/inputs.js";
 import type { OptionsOf } from "../client/inputs.js";
 import { VaultClient } from "../client/vault-client.js";
-import { VaultError, isErrorCode } from "../errors.js";
+import { VaultError, isErrorCode, addFrames } from "../errors.js";
 import { asRecord } from "../json.js";
 import type { VaultRound } from "../protocol/index.js";
 

@@ -9,10 +9,9 @@ import {
   toQuantity,
 } from "ethers";
 
-import { withCallerStack } from "../caller-stack.js";
 import type { VaultClient } from "../client/vault-client.js";
 import { hexWord } from "../client/codec.js";
-import { vaultError } from "../errors.js";
+import { vaultError, withCallerStack } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import { configuredGasCap, hasHost, isInProcess } from "../host.js";
 import type { VaultHost } from "../host.js";

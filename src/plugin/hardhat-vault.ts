@@ -6,9 +6,8 @@ import type { ChainType, NetworkConnection } from "hardhat/types/network";
 
 import type { AddressResolver, LocatedAddress } from "../client/addresses.js";
 import type { ErrorAbisOf } from "../rpc/revert-reason.js";
-import { withCallerStack } from "../caller-stack.js";
 import { parseAddress } from "../client/inputs.js";
-import { fallbackTo } from "../errors.js";
+import { fallbackTo, withCallerStack } from "../errors.js";
 import { VaultClient } from "../client/vault-client.js";
 import type {
   DeployMocksOptions,

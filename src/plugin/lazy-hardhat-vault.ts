@@ -4,7 +4,7 @@ import { AsyncMutex } from "@nomicfoundation/hardhat-utils/synchronization";
 import type { HardhatRuntimeEnvironmentHooks } from "hardhat/types/hooks";
 import type { NetworkConnection } from "hardhat/types/network";
 
-import { withCallerStack } from "../caller-stack.js";
+import { withCallerStack } from "../errors.js";
 import type { ContractAddresses } from "../client/addresses.js";
 import type { OrdersOptions } from "../client/orders.js";
 import type { VaultContracts } from "../client/contracts.js";
