@@ -103,7 +103,7 @@ export default {
           "^(?:src/(?:protocol/|index\\.ts)|tasks/(?:index|definitions)\\.ts)",
       },
       to: {
-        path: "^src/protocol/(?:operations|queries|readings|units)\\.ts",
+        path: "^src/protocol/(?:operations|readings|units)\\.ts",
       },
     },
     {

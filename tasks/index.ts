@@ -7,7 +7,10 @@ import type {
 } from "hardhat/types/tasks";
 
 import { keysOf } from "../src/protocol/units.js";
-import { operationEntry, readOperationNames } from "../src/protocol/queries.js";
+import {
+  operationEntry,
+  readOperationNames,
+} from "../src/protocol/readings.js";
 import { readTask, tasks } from "./definitions.js";
 import type { Task } from "./parse-options.js";
 

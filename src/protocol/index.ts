@@ -1,4 +1,3 @@
 export * from "./operations.js";
-export * from "./queries.js";
-export type * from "./readings.js";
+export * from "./readings.js";
 export * from "./units.js";
