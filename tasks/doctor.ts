@@ -3,11 +3,10 @@ import type { Check } from "../src/plugin/doctor.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { requireInstance } from "../src/plugin/addresses.js";
 import { tasks } from "./definitions.js";
-import { selectedNetwork, withVault } from "./open-vault.js";
 import { labelledValues, notes, title, toned } from "./output/screen.js";
 import type { Envelope, LabelledValue } from "./output/screen.js";
 import { describeCount } from "./output/values.js";
-import { taskAction } from "./run-task.js";
+import { selectedNetwork, taskAction, withVault } from "./run-task.js";
 
 export default taskAction(tasks.doctor, async (args, surroundings) => {
   // A mistake on the command line is an error, not a failed check.

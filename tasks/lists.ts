@@ -5,13 +5,13 @@ import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { groupDigits, operations } from "../src/protocol/index.js";
 import type { Field } from "../src/protocol/index.js";
 import { tasks } from "./definitions.js";
-import { hideInOrder, pinVault, readAction } from "./open-vault.js";
 import { writeListing } from "./output/listing.js";
 import type { Listing } from "./output/listing.js";
 import { present, table } from "./output/screen.js";
 import type { Cell, Envelope, Table } from "./output/screen.js";
 import { describeCount, formatValue } from "./output/values.js";
 import type { FormatContext } from "./output/values.js";
+import { hideInOrder, pinVault, readAction } from "./run-task.js";
 
 export const ordersAction = readAction(
   tasks.orders,

@@ -21,16 +21,16 @@ import type { MockVaultHandle } from "../src/plugin/hardhat-vault.js";
 import { contractRoleNames, contractRoles } from "../src/protocol/index.js";
 import { tasks } from "./definitions.js";
 import type { CommonValues, TaskValues } from "./definitions.js";
+import { requireReplaceable, writeToFile } from "./output/listing.js";
+import { labelledValues, notes, say, title, toned } from "./output/screen.js";
+import { describeCount } from "./output/values.js";
+import type { Task } from "./parse-options.js";
 import {
   hideInOrder,
   readAction,
   readEnvelope,
   writeAction,
-} from "./open-vault.js";
-import { requireReplaceable, writeToFile } from "./output/listing.js";
-import { labelledValues, notes, say, title, toned } from "./output/screen.js";
-import { describeCount } from "./output/values.js";
-import type { Task } from "./parse-options.js";
+} from "./run-task.js";
 
 /** The value of the key `mock`, and the same as a line of text. */
 interface Scripted {

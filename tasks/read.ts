@@ -27,7 +27,6 @@ import {
 import type { Field, Query, ReadOperationName } from "../src/protocol/index.js";
 import { readTask, tasks } from "./definitions.js";
 import type { TaskValues } from "./definitions.js";
-import { hideInOrder, readAction, selectedNetwork } from "./open-vault.js";
 import { code, labelledValues, title } from "./output/screen.js";
 import { describeCount, formatValue, readingsPart } from "./output/values.js";
 import {
@@ -36,7 +35,12 @@ import {
   parseInteger,
   toFlag,
 } from "./parse-options.js";
-import { taskAction } from "./run-task.js";
+import {
+  hideInOrder,
+  readAction,
+  selectedNetwork,
+  taskAction,
+} from "./run-task.js";
 
 export function createReadAction(
   operation: ReadOperationName,

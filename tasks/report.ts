@@ -11,7 +11,6 @@ import {
 import { requireSameBranch } from "../src/rpc/blocks.js";
 import { findSender } from "../src/sending/signer.js";
 import { tasks } from "./definitions.js";
-import { hideInOrder, readAction, selectedNetwork } from "./open-vault.js";
 import { chapter, notes, section, title, toned } from "./output/screen.js";
 import type { Part } from "./output/screen.js";
 import { requireReplaceable, writeToFile } from "./output/listing.js";
@@ -20,6 +19,7 @@ import type { Markup } from "./output/render-html.js";
 import { simulationParts } from "./output/settlement.js";
 import { decimalsOf, describeCount, snapshotParts } from "./output/values.js";
 import type { FormatContext } from "./output/values.js";
+import { hideInOrder, readAction, selectedNetwork } from "./run-task.js";
 import { isOrder, orderListing, roundListing } from "./lists.js";
 import { simulateToShow } from "./settle.js";
 import { readState, settlementValues } from "./status.js";

@@ -34,13 +34,6 @@ import { readTokens } from "../src/simulation/tokens.js";
 import { tasks } from "./definitions.js";
 import type { TaskValues } from "./definitions.js";
 import {
-  readAction,
-  readEnvelope,
-  selectedNetwork,
-  withVault,
-  writeAction,
-} from "./open-vault.js";
-import {
   code,
   labelledValues,
   notes,
@@ -58,7 +51,16 @@ import {
 } from "./output/settlement.js";
 import type { ShownSimulation } from "./output/settlement.js";
 import type { RawArgs } from "./parse-options.js";
-import { messageForCommandLine, repeatFlags, taskAction } from "./run-task.js";
+import {
+  messageForCommandLine,
+  readAction,
+  readEnvelope,
+  repeatFlags,
+  selectedNetwork,
+  taskAction,
+  withVault,
+  writeAction,
+} from "./run-task.js";
 import type { TaskReport } from "./run-task.js";
 import type { Terminal } from "./terminal.js";
 

@@ -35,7 +35,6 @@ import type {
   UnfinishedSettlement,
 } from "../src/settlement/next-run.js";
 import { tasks } from "./definitions.js";
-import { readAction } from "./open-vault.js";
 import {
   chapter,
   labelledValues,
@@ -54,6 +53,7 @@ import {
   valuesIn,
 } from "./output/values.js";
 import type { PlacedValue } from "./output/values.js";
+import { readAction } from "./run-task.js";
 
 export default readAction(tasks.status, async (vault, args, { terminal }) => {
   const { all, raw, format, block: blockTag, from, timeout } = args;

@@ -7,7 +7,6 @@ import { pause } from "../src/rpc/signals.js";
 import { escapeUntrusted, toSafeJson } from "../src/foreign-text.js";
 import { tasks } from "./definitions.js";
 import type { TaskValues } from "./definitions.js";
-import { withVault } from "./open-vault.js";
 import {
   labelledValues,
   notes,
@@ -23,7 +22,7 @@ import {
   valuesIn,
 } from "./output/values.js";
 import { parseFutureTime } from "./parse-options.js";
-import { taskAction, toDocument } from "./run-task.js";
+import { taskAction, toDocument, withVault } from "./run-task.js";
 import type { TaskReport } from "./run-task.js";
 import { readState, settlementValues } from "./status.js";
 import type { VaultState } from "./status.js";

@@ -1,31 +1,20 @@
-import { readFile } from "node:fs/promises";
-import path from "node:path";
-
 import { expect } from "chai";
 import { configVariable } from "hardhat/config";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import type { HttpNetworkConfig } from "hardhat/types/config";
 
-import { useAnvil } from "../helpers/anvil.js";
+import { useAnvil } from "../../helpers/anvil.js";
 import {
   documentedContracts,
   documentedHandler,
-} from "../helpers/documented-node.js";
-import { fieldsOf } from "../helpers/fields.js";
-import { useFixtureProject } from "../helpers/fixture-project.js";
-import type { FixtureProject } from "../helpers/fixture-project.js";
-import {
-  connectTo,
-  createTestHre,
-  hreOnLive,
-  httpNetwork,
-} from "../helpers/hre.js";
-import { NOBODY, SECOND } from "../helpers/names.js";
-import { startRpcServer } from "../helpers/rpc-server.js";
-import type { RpcHandler, RpcServer } from "../helpers/rpc-server.js";
-import { runTyped } from "../helpers/run-vault-task.js";
-import { KEY } from "../helpers/scripted-contracts.js";
-import { itFails, squeezed, useTasks } from "../helpers/use-tasks.js";
+} from "../../helpers/documented-node.js";
+import { fieldsOf } from "../../helpers/fields.js";
+import { useFixtureProject } from "../../helpers/fixture-project.js";
+import { createTestHre, hreOnLive, httpNetwork } from "../../helpers/hre.js";
+import { startRpcServer } from "../../helpers/rpc-server.js";
+import type { RpcHandler, RpcServer } from "../../helpers/rpc-server.js";
+import { runTyped } from "../../helpers/run-vault-task.js";
+import { KEY } from "../../helpers/scripted-contracts.js";
 
 describe("the connection of a task", () => {
   let server: RpcServer;
@@ -249,71 +238,6 @@ describe("a task whose configuration a keystore has, which asks for its password
   }
 });
 
-// How an address is found: test/plugin/addresses.ts.
-describe("the addresses that tasks use", () => {
-  const tasks = useTasks({
-    networks: (url, { addresses: contracts }) => ({
-      live: httpNetwork(url, {
-        vault: {
-          ...{ contracts, tokenDecimals: 18, displayDecimals: { volume: 18 } },
-          instances: {
-            usdc: { tokenDecimals: 6, displayDecimals: { volume: 19 } },
-            dai: { contracts: { vault: configVariable("TEST_DAI_VAULT") } },
-            nowhere: { contracts: { vault: NOBODY, trading: SECOND } },
-          },
-        },
-      }),
-      bare: httpNetwork(url),
-      local: { type: "edr-simulated" },
-    }),
-  });
-  afterEach(() => {
-    delete process.env["TEST_DAI_VAULT"];
-  });
-
-  itFails(
-    tasks,
-    `
-    volume --network bare | VAULT_CONTRACT_NOT_CONFIGURED | bare.vault.contracts.vault, or pass --at vault
-    settle --yes --network bare | VAULT_CONTRACT_NOT_CONFIGURED | networks.bare.vault.contracts.vault
-    request queryVolume --network bare | VAULT_CONTRACT_NOT_CONFIGURED | set networks.bare.vault.contracts.vault
-    volume --network local | VAULT_CONTRACT_NOT_CONFIGURED | local is in this process
-    doctor --instance usdt | VAULT_INVALID_ARGUMENT | (usdc, dai, nowhere)
-    status --instance '' | VAULT_INVALID_ARGUMENT | no instance
-    volume --at vault=${NOBODY} | VAULT_NO_CODE | (address from --at)
-    volume --instance nowhere | VAULT_NO_CODE | nowhere.contracts
-    mock fail queryVolume closed --instance nowhere | VAULT_NOT_A_MOCK | ${SECOND}
-    simulate --fork --network local | VAULT_INVALID_ARGUMENT | as it is, not forked
-    `,
-  );
-
-  for (const [typed, end, place] of [
-    ["volume", "420", "live (chain 31337), block "],
-    [
-      `round --instance usdc --at trading=${NOBODY}`,
-      ...["420,000,000,000,000 tokens", "instance usdc, "],
-    ],
-  ] as const) {
-    it(`vault ${typed} prints ${end}, scaled as the instance and else the network configures, and its place`, async () => {
-      const { stdout } = await tasks.run(typed);
-      const [title, ...lines] = squeezed(stdout).split("\n");
-      expect(title?.split(" · ")[1]?.slice(0, place.length)).to.equal(place);
-      expect(lines.map((line) => line.split(" · ")[1])).to.include(end);
-    });
-  }
-
-  for (const typed of ["volume", "request queryVolume"]) {
-    it(`vault ${typed} refuses a variable that is no address with VAULT_INVALID_ADDRESS, and does not show its value`, async () => {
-      process.env["TEST_DAI_VAULT"] = "0xhunter2secret";
-      const error = await tasks.errorOf(`${typed} --instance dai`);
-      expect(error).to.include({ code: "VAULT_INVALID_ADDRESS" });
-      expect(JSON.stringify(error))
-        .to.include("networks.live.vault.instances.dai.contracts.vault")
-        .and.not.include("hunter2");
-    });
-  }
-});
-
 describe("a task that looks up mocks on a node that limits its rate for ever", () => {
   const anvil = useAnvil();
 
@@ -348,108 +272,5 @@ describe("a task that looks up mocks on a node that limits its rate for ever", (
       await server.stop();
       await project.remove();
     }
-  });
-});
-
-describe("a task while the chain replaces blocks", () => {
-  const anvil = useAnvil();
-  let server: RpcServer;
-  let project: FixtureProject;
-  let hre: HardhatRuntimeEnvironment;
-  /** Calls before which the chain replaces its newest blocks, counted from 1. */
-  let reorganisedAt: readonly number[] = [];
-  let calls = 0;
-  let takesHashes = true;
-
-  before(async () => {
-    project = await useFixtureProject("plain");
-    const { vault, provider } = await connectTo(anvil.url);
-    const mocks = await vault.deployMocks();
-    await mocks.set({ generatedOrders: { firstId: 1n, lastId: 8_000n } });
-    await provider.request({ method: "anvil_mine", params: ["0x14"] });
-    let header = Promise.resolve("");
-    const handler: RpcHandler = async ({ request, forward }) => {
-      const { method, params } = request;
-      if (method === "eth_getBlockByNumber") {
-        header = forward();
-        return { result: fieldsOf(JSON.parse(await header))["result"] };
-      }
-      if (method !== "eth_call") {
-        return undefined;
-      }
-      if (!takesHashes && typeof params[1] === "object") {
-        const message = "invalid block parameter";
-        return { error: { code: -32_000, message } };
-      }
-      calls += 1;
-      if (reorganisedAt.includes(calls)) {
-        // A header that was asked for beside the call is of the branch before.
-        await header;
-        await provider.request({ method: "anvil_reorg", params: [3, []] });
-      }
-      return undefined;
-    };
-    server = await startRpcServer({ upstream: anvil.url, handler });
-    const settings = { vault: { contracts: mocks.addresses } };
-    hre = await hreOnLive(server.url, settings, project.path);
-  });
-  after(async () => {
-    await server.stop();
-    await project.remove();
-  });
-  beforeEach(() => {
-    calls = 0;
-  });
-
-  for (const [typed, call, hashes = true] of [
-    ["orders --ids 1-8000 --json", 5],
-    ["orders --ids 1-8000 --json", 5, false],
-    ["status --json", 1],
-    // A block that is named, and the only call of the task.
-    ["round --block HEAD --json", 1],
-    ["round --block HEAD --json", 1, false],
-    ["pools --block HEAD --json", 1],
-    ["pools --block HEAD --json", 1, false],
-    // The header gives the time from which another one counts.
-    ["margins --raw --max-volume 1 --apy 2 --end-time +7d --json", 1],
-    ["margins --raw --max-volume 1 --apy 2 --end-time +7d --json", 1, false],
-    ["capture --out FILE --ids 1-50 --json", 3],
-    // The margins, which nothing but the check at the end shows to be of another block.
-    ["capture --out FILE --json", 2, false],
-  ] as const) {
-    it(`vault ${typed} ends with VAULT_REORGED, exit code 1 and one document on a node that ${hashes ? "takes hashes" : "takes no hashes"}`, async () => {
-      [takesHashes, reorganisedAt] = [hashes, [call]];
-      const file = path.join(project.path, "out");
-      const head = await (await hre.network.create()).vault.block();
-      const { stdout, exitCode } = await runTyped(
-        hre,
-        typed.replace("FILE", file).replace("HEAD", String(head.number)),
-      );
-      expect(exitCode).to.equal(1);
-      expect(JSON.parse(stdout)).to.have.nested.property(
-        "error.code",
-        "VAULT_REORGED",
-      );
-    });
-  }
-
-  it("vault orders --format csv ends with VAULT_REORGED and exit code 1 once rows are written", async () => {
-    [takesHashes, reorganisedAt] = [true, [6]];
-    const typed = "orders --ids 1-8000 --format csv";
-    const { stdout, stderr, exitCode } = await runTyped(hre, typed);
-    expect(stdout.split("\n").length).to.be.greaterThan(100);
-    expect(stdout, "of another branch").to.not.include("failed");
-    expect(stderr).to.include("VAULT_REORGED");
-    expect(exitCode).to.equal(1);
-  });
-
-  it("vault orders --out keeps no file of an attempt that met another branch", async () => {
-    [takesHashes, reorganisedAt] = [true, [6]];
-    const file = path.join(project.path, "orders.csv");
-    const typed = `orders --ids 1-8000 --out ${file}`;
-    const { stderr, exitCode } = await runTyped(hre, typed);
-    expect(stderr).to.include("VAULT_REORGED");
-    expect(exitCode).to.equal(1);
-    expect(await readFile(file).catch(() => "none")).to.equal("none");
   });
 });
