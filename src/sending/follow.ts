@@ -24,7 +24,7 @@ const LOOKS_UNTIL_LOST = 7;
 /** A node that mines at once has done so by then. */
 const SECOND_LOOK_MS = 100;
 const NOT_IN_TIME = "the node did not answer in time";
-const OF_ANOTHER =
+export const OF_ANOTHER =
   "another process goes on with this settlement, or has finished it";
 
 /**

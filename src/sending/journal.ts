@@ -272,22 +272,26 @@ export class Journal {
    * transaction that the entry lacks: nothing is written then.
    */
   public async update(entry: JournalEntry): Promise<boolean> {
-    return await this.#change(entry, async ({ resumed }) => {
-      const all = { ...entry, resumed: entry.resumed ?? resumed };
-      await this.#put(this.file, all);
-    });
+    const present = await this.#find(entry);
+    if (present !== undefined) {
+      const resumed = entry.resumed ?? present.resumed;
+      await this.#put(this.file, { ...entry, resumed });
+    }
+    return present !== undefined;
   }
 
   /**
-   * Removes an entry of which nothing has left, unless another process resumed it. The last
-   * finished settlement stays known.
+   * Removes an entry of which nothing has left. The last finished settlement stays known.
+   *
+   * @returns False if another process has resumed or finished it: that one may have sent it.
    */
-  public async abandon(entry: JournalEntry): Promise<void> {
-    await this.#change(entry, async ({ resumed }) => {
-      if (resumed !== true) {
-        await this.#put(this.file, undefined);
-      }
-    });
+  public async abandon(entry: JournalEntry): Promise<boolean> {
+    const present = await this.#find(entry);
+    const isOurs = present !== undefined && present.resumed !== true;
+    if (isOurs) {
+      await this.#put(this.file, undefined);
+    }
+    return isOurs;
   }
 
   /**
@@ -295,42 +299,36 @@ export class Journal {
    * round that was paid for stays known.
    */
   public async finish(entry: JournalEntry): Promise<void> {
-    await this.#change(entry, async () => {
-      if (this.chainKind === "live") {
-        const reverted = await this.#findReverted(entry.round).catch(
-          fallbackTo(undefined),
-        );
-        await this.#put(this.finishedFile, { ...entry, reverted });
-      }
-      await this.#put(this.file, undefined);
-    });
+    if ((await this.#find(entry)) === undefined) {
+      return;
+    }
+    if (this.chainKind === "live") {
+      const reverted = await this.#findReverted(entry.round).catch(
+        fallbackTo(undefined),
+      );
+      await this.#put(this.finishedFile, { ...entry, reverted });
+    }
+    await this.#put(this.file, undefined);
   }
 
   /**
-   * Changes the file, unless it is of another settlement by now, or has a transaction that
-   * the entry lacks.
+   * Looks at the file before it is changed.
    *
-   * Another process may write between this look and this write. Both follow one settlement
+   * Another process may write between this look and the change. Both follow one settlement
    * then, whose transactions share one nonce: the chain mines at most one of them, and shows
    * it by that nonce, whatever the file has. A next settlement cannot begin in between: it
    * reads the chain and simulates after the file is gone, and this takes milliseconds.
    *
-   * @returns False if it was not changed.
+   * @returns Undefined if it is of another settlement by now, or has a transaction that the
+   * entry lacks.
    */
-  async #change(
-    entry: JournalEntry,
-    change: (present: JournalEntry) => Promise<void>,
-  ): Promise<boolean> {
+  async #find(entry: JournalEntry): Promise<JournalEntry | undefined> {
     const present = this.isKept ? await this.read() : entry;
     const known = entry.transactions.map(identityOf);
     const isWhole = present?.transactions.every((one) =>
       known.includes(identityOf(one)),
     );
-    if (present === undefined || isWhole !== true) {
-      return false;
-    }
-    await change(present);
-    return true;
+    return isWhole === true ? present : undefined;
   }
 
   async #loadOrRemoveEmpty(file: string): Promise<JournalFile | undefined> {

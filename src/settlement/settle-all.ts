@@ -9,13 +9,13 @@ import type { VaultHost } from "../host.js";
 import type { Address, VaultRound } from "../protocol/index.js";
 import { describeRound } from "../protocol/round.js";
 import { noRetries } from "../rpc/rpc-client.js";
-import { Following } from "../sending/follow.js";
+import { Following, OF_ANOTHER } from "../sending/follow.js";
 import { TimeLimit } from "../sending/job.js";
 import type { Job, Replacing } from "../sending/job.js";
 import { Journal } from "../sending/journal.js";
 import type { JournalEntry } from "../sending/journal.js";
 import { refusedBy } from "../sending/end.js";
-import type { Stopped } from "../sending/end.js";
+import type { End, Stopped } from "../sending/end.js";
 import { findFreeNonce, inTurn, resolveSigner } from "../sending/signer.js";
 import type { Signer } from "../sending/signer.js";
 import {
@@ -257,9 +257,13 @@ class SettlementRun {
     const replacing = this.#replacingBy(signer);
     const following = new Following({ ...job, replacing });
     for (;;) {
-      const end = await following.toEnd();
+      const reached = await following.toEnd();
       const { transactions } = following;
       const followed: JournalEntry = { ...entry, transactions };
+      const end =
+        reached.kind === "stopped"
+          ? await this.#abandon(journal, followed, reached)
+          : reached;
       const result = await readResult(
         vault,
         followed,
@@ -267,12 +271,9 @@ class SettlementRun {
         this.#preview,
         Math.max(limit.remaining, LEAST_READING_MS),
       );
-      if (result.isFinal) {
-        await (
-          end.kind === "stopped"
-            ? journal.abandon(followed)
-            : journal.finish({ ...followed, end: endOf(result.settlement) })
-        ).catch((error: unknown) => {
+      if (result.isFinal && end.kind !== "stopped") {
+        const finished = { ...followed, end: endOf(result.settlement) };
+        await journal.finish(finished).catch((error: unknown) => {
           options.emit({ type: "trouble", message: describeProblem(error) });
         });
       }
@@ -281,6 +282,27 @@ class SettlementRun {
         return result;
       }
     }
+  }
+
+  /** Nothing has left this process; another one that resumed the settlement may have sent it. */
+  async #abandon(
+    journal: Journal,
+    entry: JournalEntry,
+    stopped: Stopped,
+  ): Promise<End> {
+    const isGone = await journal.abandon(entry).catch((error: unknown) => {
+      const message = describeProblem(error);
+      this.options.emit({ type: "trouble", message });
+      return true;
+    });
+    return isGone
+      ? stopped
+      : {
+          kind: "undecided",
+          status: "unconfirmed",
+          reason: `This process sent nothing: ${stopped.reason} But ${OF_ANOTHER}.`,
+          hash: newestOf(entry).hash,
+        };
   }
 
   #jobOf(journal: Journal, entry: JournalEntry, limit: TimeLimit): Job {

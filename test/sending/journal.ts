@@ -112,7 +112,7 @@ describe("Journal", () => {
       const others = { ...entry, transactions: [other] } satisfies JournalEntry;
       expect(await journal().update(others)).to.equal(false);
       await journal().finish(others);
-      await journal().abandon(others);
+      expect(await journal().abandon(others)).to.equal(false);
       expect(await journal().read()).to.deep.include(entry);
     });
   }
@@ -143,8 +143,10 @@ describe("Journal", () => {
     await journal().begin(entry);
     await journal().update({ ...entry, resumed: true });
     await journal().update(entry);
-    await journal().abandon(entry);
+    expect(await journal().abandon(entry)).to.equal(false);
     expect(await journal().read()).to.include({ resumed: true });
+    await journal().finish(entry);
+    expect(await journal().abandon(entry)).to.equal(false);
   });
 
   it("is not written over by a process that lacks a transaction of another", async () => {

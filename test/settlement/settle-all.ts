@@ -1,5 +1,7 @@
-import { existsSync } from "node:fs";
+import fs, { existsSync } from "node:fs";
 import { rename } from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
+import { mock } from "node:test";
 import { setImmediate as nextTick } from "node:timers/promises";
 
 import { expect } from "chai";
@@ -24,6 +26,7 @@ import {
   settledRound,
 } from "../helpers/scripted-contracts.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
+import type { Settlement } from "../../src/types.js";
 import { itSettlesAsEverywhere, notSent } from "../helpers/settlement-cases.js";
 
 const SEND = "eth_sendRawTransaction";
@@ -148,6 +151,61 @@ describe("settleAll", () => {
       ...{ code: "VAULT_SETTLEMENT_UNFINISHED", hash: HASH },
     });
     expect(keeper.sends).to.equal(0);
+  });
+
+  describe("while another process has resumed it", () => {
+    /** Between the journal and the first send. */
+    const afterResume = (act: () => void): void => {
+      let isResumed = false;
+      keeper.chain.on("eth_call", async (_, answer) => {
+        if (!isResumed && existsSync(keeper.journalFile())) {
+          isResumed = true;
+          const journal = await keeper.journal();
+          await keeper.writeJournal({ ...journal, resumed: true });
+          act();
+        }
+        return await answer();
+      });
+    };
+    const expectOpen = (
+      { status, hash, reason }: Settlement,
+      why: RegExp,
+    ): void => {
+      expect({ status }).to.deep.equal({ status: "unconfirmed" });
+      expect(reason).to.match(why).and.include("This process sent nothing");
+      expect(reason).to.include("another process goes on");
+      expect(hash).to.match(/^0x/u);
+      expect(keeper.sends).to.equal(0);
+      expect(existsSync(keeper.journalFile())).to.equal(true);
+    };
+
+    it("does not say that nothing was sent if the journal cannot be written", async () => {
+      let restore = (): void => undefined;
+      afterResume(() => {
+        const { mock: full } = mock.method(
+          fs.promises,
+          "writeFile",
+          async () =>
+            await Promise.reject(new Error("ENOSPC: no space left on device")),
+        );
+        restore = () => {
+          full.restore();
+          syncBuiltinESMExports();
+        };
+        syncBuiltinESMExports();
+      });
+      expectOpen(
+        await keeper.settle().finally(() => {
+          restore();
+        }),
+        /ENOSPC/u,
+      );
+    });
+
+    it("does not say that nothing was sent if the round cannot be read in time", async () => {
+      afterResume(endDeadlines);
+      expectOpen(await keeper.settle(), /in time/u);
+    });
   });
 
   it("keeps its hash if it fails after sending", async () => {
@@ -406,6 +464,7 @@ describe("settleAll with resume", () => {
       ...round,
       endTime: NOW + 100n,
     }));
+    keeper.endAtLook(3);
     const resumed = await keeper.settle(resume);
     expect(resumed.status).to.equal("unconfirmed");
     expect(keeper.sends).to.equal(0);
