@@ -15,9 +15,10 @@ import {
   readProjectFile,
   reasonOf,
   writeProjectFile,
+  recordedAddress,
+  recordedCount,
 } from "../files/project-file.js";
 import { settingsPath } from "../host.js";
-import { recordedAddress, recordedCount } from "../files/recorded-values.js";
 import { byRole } from "../protocol/index.js";
 import type { DisplaySettings } from "../protocol/index.js";
 import { UNKNOWN_GENESIS, getGenesisHash } from "../rpc/blocks.js";

@@ -11,13 +11,11 @@ import {
   readProjectFile,
   reasonOf,
   writeProjectFile,
-} from "../files/project-file.js";
-import {
   recordedAddress,
   recordedCount,
   recordedHash,
   recordedRound,
-} from "../files/recorded-values.js";
+} from "../files/project-file.js";
 import { settlementCall } from "../guard/call.js";
 import { parseGuarded } from "../guard/round-guard.js";
 import type { VaultHost } from "../host.js";

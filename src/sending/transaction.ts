@@ -10,8 +10,8 @@ import {
   recordedHash,
   recordedHex,
   recordedInteger,
-} from "../files/recorded-values.js";
-import type { Schema } from "../files/recorded-values.js";
+} from "../files/project-file.js";
+import type { Schema } from "../files/project-file.js";
 import type { VaultHost } from "../host.js";
 import { asRecord } from "../json.js";
 import type { Address, Hex } from "../protocol/index.js";

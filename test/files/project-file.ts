@@ -24,13 +24,11 @@ import {
   readProjectFile,
   reasonOf,
   writeProjectFile,
-} from "../../src/files/project-file.js";
-import {
+  requireRegularFile,
   recordedCount,
   recordedHex,
   recordedInteger,
-} from "../../src/files/recorded-values.js";
-import { requireRegularFile } from "../../src/files/project-file.js";
+} from "../../src/files/project-file.js";
 import { itOnPosix } from "../helpers/posix.js";
 
 const FILE = path.join(PROJECT_FOLDER, "a.json");
