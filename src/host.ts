@@ -1,7 +1,7 @@
 import type { HookContext } from "hardhat/types/hooks";
 import type { ChainType, NetworkConnection } from "hardhat/types/network";
 
-import type { AddressResolver, LocatedAddress } from "./client/addresses.js";
+import type { AddressResolver, LocatedAddress } from "./client/contracts.js";
 import type { VaultClient } from "./client/vault-client.js";
 import type { DisplaySettings } from "./protocol/index.js";
 

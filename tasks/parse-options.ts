@@ -1,7 +1,7 @@
 import { ZeroAddress, parseUnits } from "ethers";
 
-import { fixedAddresses } from "../src/client/addresses.js";
-import type { ContractAddresses } from "../src/client/addresses.js";
+import { fixedAddresses } from "../src/client/contracts.js";
+import type { ContractAddresses } from "../src/client/contracts.js";
 import {
   MAX_DURATION_MS,
   describeInput,

@@ -4,7 +4,7 @@ import {
   firstOf,
   fixedAddresses,
   requireAddress,
-} from "../src/client/addresses.js";
+} from "../src/client/contracts.js";
 import { encodeCall } from "../src/client/codec.js";
 import {
   locate,

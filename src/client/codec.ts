@@ -16,8 +16,8 @@ import type {
 import { describeBlock } from "../rpc/blocks.js";
 import type { BlockId } from "../rpc/blocks.js";
 import type { CallResult } from "../rpc/revert-reason.js";
-import { mockHint } from "./addresses.js";
-import type { LocatedAddress } from "./addresses.js";
+import { mockHint } from "./contracts.js";
+import type { LocatedAddress } from "./contracts.js";
 import {
   checkKeys,
   checksumAddress,

@@ -6,7 +6,7 @@ import type { VaultOrder } from "../protocol/index.js";
 import { getBalance } from "../rpc/chain.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
 import { fewRetries } from "../rpc/rpc-client.js";
-import type { LocatedAddress } from "./addresses.js";
+import type { LocatedAddress } from "./contracts.js";
 import { encodeCall, viewOf } from "./codec.js";
 import type { LocatedCall } from "./codec.js";
 import {

@@ -19,7 +19,7 @@ import type { CallResult, ErrorAbisOf } from "../rpc/revert-reason.js";
 import { allowsAnotherRequest } from "../rpc/errors.js";
 import { DEFAULT_TIMEOUT_MS } from "../rpc/rpc-client.js";
 import type { RequestOptions, RpcClient } from "../rpc/rpc-client.js";
-import type { LocatedAddress } from "./addresses.js";
+import type { LocatedAddress } from "./contracts.js";
 import { decodeAnswer, decodeOutputs, encodeCall } from "./codec.js";
 import type { EncodedCall, LocatedCall } from "./codec.js";
 import { explainAnswer } from "../rpc/revert-reason.js";

@@ -1,11 +1,5 @@
 // The types of this entry, which the main entry exports too.
 export type { BlockInfo, PinnedBlock } from "../rpc/blocks.js";
-export type {
-  AddressResolver,
-  ContractAddresses,
-  LocatedAddress,
-  MissingAddress,
-} from "./addresses.js";
 export type { Eip1193Provider, RetryEvent } from "../rpc/rpc-client.js";
 export type { BlockTag } from "./inputs.js";
 export type { FailedOrder, ListedOrder, Order } from "./order-reader.js";
@@ -20,7 +14,13 @@ export type {
   StrictVaultSnapshot,
   VaultSnapshot,
 } from "./read-at-block.js";
-export type { VaultContracts } from "./contracts.js";
+export type {
+  VaultContracts,
+  AddressResolver,
+  ContractAddresses,
+  LocatedAddress,
+  MissingAddress,
+} from "./contracts.js";
 export type { VaultAddresses, VaultClientOptions } from "./vault-client.js";
 export type { VaultReads } from "./reads.js";
 export type {

@@ -21,16 +21,20 @@ import {
   requireProvider,
 } from "../rpc/rpc-client.js";
 import type { Eip1193Provider } from "../rpc/rpc-client.js";
-import { firstOf, fixedAddresses, requireAddress } from "./addresses.js";
+import { encodeCall } from "./codec.js";
+import {
+  createContracts,
+  firstOf,
+  fixedAddresses,
+  requireAddress,
+} from "./contracts.js";
 import type {
+  VaultContracts,
   AddressResolver,
   ContractAddresses,
   LocatedAddress,
   LocatedRole,
-} from "./addresses.js";
-import { encodeCall } from "./codec.js";
-import { createContracts } from "./contracts.js";
-import type { VaultContracts } from "./contracts.js";
+} from "./contracts.js";
 import { errorAbisIn } from "../rpc/revert-reason.js";
 import type { ErrorAbisOf } from "../rpc/revert-reason.js";
 import {

@@ -6,8 +6,8 @@ import { ZeroAddress } from "ethers";
 
 import { checkOptions, optional, requireOneOf } from "../client/inputs.js";
 import type { OptionsOf } from "../client/inputs.js";
-import { MOCKS_SOURCE, fixedAddresses } from "../client/addresses.js";
-import type { ContractAddresses } from "../client/addresses.js";
+import { MOCKS_SOURCE, fixedAddresses } from "../client/contracts.js";
+import type { ContractAddresses } from "../client/contracts.js";
 import { isFailedReading } from "../client/read-at-block.js";
 import { VaultClient } from "../client/vault-client.js";
 import { hasHost, isInProcess } from "../host.js";

@@ -5,8 +5,8 @@ import type {
 
 import { z } from "zod";
 
-import { firstOf } from "../client/addresses.js";
-import type { AddressResolver, LocatedAddress } from "../client/addresses.js";
+import { firstOf } from "../client/contracts.js";
+import type { AddressResolver, LocatedAddress } from "../client/contracts.js";
 import { describeInput, parseAddress } from "../client/inputs.js";
 import { invalidArgument, vaultError } from "../errors.js";
 import {

@@ -4,7 +4,7 @@ import type { NetworkConfig } from "hardhat/types/config";
 import type { HookContext } from "hardhat/types/hooks";
 import type { ChainType, NetworkConnection } from "hardhat/types/network";
 
-import type { AddressResolver, LocatedAddress } from "../client/addresses.js";
+import type { AddressResolver, LocatedAddress } from "../client/contracts.js";
 import type { ErrorAbisOf } from "../rpc/revert-reason.js";
 import { parseAddress } from "../client/inputs.js";
 import { fallbackTo, withCallerStack } from "../errors.js";

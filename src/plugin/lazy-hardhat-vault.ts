@@ -5,9 +5,8 @@ import type { HardhatRuntimeEnvironmentHooks } from "hardhat/types/hooks";
 import type { NetworkConnection } from "hardhat/types/network";
 
 import { withCallerStack } from "../errors.js";
-import type { ContractAddresses } from "../client/addresses.js";
 import type { OrdersOptions } from "../client/orders.js";
-import type { VaultContracts } from "../client/contracts.js";
+import type { VaultContracts, ContractAddresses } from "../client/contracts.js";
 import type { VaultAddresses } from "../client/vault-client.js";
 import { operationNames } from "../protocol/index.js";
 import type { OperationName } from "../protocol/index.js";

@@ -1,6 +1,6 @@
 // The round to settle, as the chain has it now, and how old the newest block is.
 
-import type { LocatedAddress } from "../client/addresses.js";
+import type { LocatedAddress } from "../client/contracts.js";
 import { encodeCall, noCode } from "../client/codec.js";
 import {
   failedReading,

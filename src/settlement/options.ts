@@ -1,6 +1,6 @@
 // What `settleAll` takes, tells and returns.
 
-import type { LocatedAddress } from "../client/addresses.js";
+import type { LocatedAddress } from "../client/contracts.js";
 import {
   checkOptions,
   optional,

@@ -43,7 +43,7 @@ import type {
   WatchList,
 } from "./types.js";
 import { accountIn, makeWatchList } from "./watch-list.js";
-import type { LocatedRole } from "../client/addresses.js";
+import type { LocatedRole } from "../client/contracts.js";
 
 /** Round's `end`, duration from the chain's clock (`+1h`), ISO date, or Unix seconds. */
 export type SimulationTime = string | number | bigint;

@@ -7,7 +7,7 @@ import {
   hexWord,
   readWord,
 } from "../client/codec.js";
-import type { LocatedRole } from "../client/addresses.js";
+import type { LocatedRole } from "../client/contracts.js";
 import { NOBODYS_ADDRESS, factsCall, parseFacts } from "../client/lens/lens.js";
 import type { LensFacts, ReadCall } from "../client/lens/lens.js";
 import { failedReading, isFailedReading } from "../client/read-at-block.js";

@@ -4,7 +4,7 @@ import type { ContractAddresses } from "../../src/client/index.js";
 import type {
   AddressResolver,
   LocatedAddress,
-} from "../../src/client/addresses.js";
+} from "../../src/client/contracts.js";
 import type { VaultHost } from "../../src/host.js";
 import type { Eip1193Provider } from "../../src/rpc/rpc-client.js";
 

@@ -5,7 +5,7 @@ import {
   fixedAddresses,
   mockHint,
   requireAddress,
-} from "../../src/client/addresses.js";
+} from "../../src/client/contracts.js";
 import type { VaultErrorCode } from "../../src/errors.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { SECOND, THIRD } from "../helpers/names.js";
