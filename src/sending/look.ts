@@ -11,8 +11,7 @@ import {
   getTransaction,
   getTransactions,
 } from "../rpc/transactions.js";
-import type { Mined, Stopped } from "./end.js";
-import type { Job } from "./job.js";
+import type { Job, Mined, Stopped } from "./job.js";
 import { describeProblem, newestOf } from "./transaction.js";
 import type { SentTransaction, SentTransactions } from "./transaction.js";
 

@@ -22,9 +22,8 @@ import {
 import { getNextBlock } from "../rpc/blocks.js";
 import type { BlockInfo, NextBlock, PinnedBlock } from "../rpc/blocks.js";
 import { hasCode, isDevelopmentNode } from "../rpc/chain.js";
-import { nothingToDo, refusedBy } from "../sending/end.js";
-import type { Stopped } from "../sending/end.js";
-import type { CheckRound } from "../sending/job.js";
+import { nothingToDo, refusedBy } from "../sending/job.js";
+import type { CheckRound, Stopped } from "../sending/job.js";
 
 /** A vault and its round at one block. */
 export interface RoundAtBlock {

@@ -23,8 +23,7 @@ import {
 } from "../sending/fees.js";
 import { requireChain } from "./current-round.js";
 import { Following } from "../sending/follow.js";
-import { TimeLimit } from "../sending/job.js";
-import { nothingToDo } from "../sending/end.js";
+import { TimeLimit, nothingToDo } from "../sending/job.js";
 import { findFreeNonce, resolveSigner } from "../sending/signer.js";
 import { sign } from "../sending/transaction.js";
 import { parseFeeLimits } from "./options.js";

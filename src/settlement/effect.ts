@@ -23,7 +23,7 @@ import { callContract, getBalance, tryCall } from "../rpc/chain.js";
 import { isUnanswered } from "../rpc/errors.js";
 import type { Receipt } from "../rpc/transactions.js";
 import type { JournalEntry } from "../sending/journal.js";
-import type { Mined, End } from "../sending/end.js";
+import type { Mined, End } from "../sending/job.js";
 import { newestOf } from "../sending/transaction.js";
 import { contractsNaming } from "../simulation/tokens.js";
 import type { Simulation } from "../simulation/types.js";

@@ -18,8 +18,8 @@ import {
   resolveGas,
 } from "../sending/fees.js";
 import type { Gas, GasPrice } from "../sending/fees.js";
-import { nothingToDo, refusedBy } from "../sending/end.js";
-import type { Stopped } from "../sending/end.js";
+import { nothingToDo, refusedBy } from "../sending/job.js";
+import type { Stopped } from "../sending/job.js";
 import type { Signer } from "../sending/signer.js";
 import { simulate } from "../simulation/simulate.js";
 import type { Simulated, SimulationRequest } from "../simulation/simulate.js";

@@ -10,12 +10,10 @@ import type { Address, VaultRound } from "../protocol/index.js";
 import { describeRound } from "../protocol/round.js";
 import { noRetries } from "../rpc/rpc-client.js";
 import { Following, OF_ANOTHER } from "../sending/follow.js";
-import { TimeLimit } from "../sending/job.js";
-import type { Job, Replacing } from "../sending/job.js";
+import { TimeLimit, refusedBy } from "../sending/job.js";
+import type { Job, Replacing, End, Stopped } from "../sending/job.js";
 import { Journal } from "../sending/journal.js";
 import type { JournalEntry } from "../sending/journal.js";
-import { refusedBy } from "../sending/end.js";
-import type { End, Stopped } from "../sending/end.js";
 import { findFreeNonce, inTurn, resolveSigner } from "../sending/signer.js";
 import type { Signer } from "../sending/signer.js";
 import {

@@ -3,7 +3,7 @@ import { mkdirSync, rmSync } from "node:fs";
 import { expect } from "chai";
 
 import { operations } from "../../src/protocol/index.js";
-import type { Stopped } from "../../src/sending/end.js";
+import type { Stopped } from "../../src/sending/job.js";
 import {
   clockForRoundEnd,
   readRoundAt,
