@@ -48,7 +48,6 @@ export type {
 } from "./mocks/index.js";
 export type * from "./mocks/types.js";
 export type {
-  PreviewDifference,
   SettleAllOptions,
   Settlement,
   SettlementEvent,
@@ -68,6 +67,7 @@ export type {
 } from "./simulation/simulate.js";
 export type {
   BalanceChange,
+  PreviewDifference,
   ReadingChange,
   ReadingValue,
   SimulationEngine,

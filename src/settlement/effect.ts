@@ -27,8 +27,11 @@ import type { Mined, End } from "../sending/job.js";
 import { newestOf } from "../sending/transaction.js";
 import { contractsNaming } from "../simulation/tokens.js";
 import type { Simulation } from "../simulation/types.js";
-import { balanceCall, balanceIn } from "../simulation/watch-list.js";
-import { findDifferences } from "./differences.js";
+import {
+  balanceCall,
+  balanceIn,
+  findDifferences,
+} from "../simulation/watch-list.js";
 import type { Settlement } from "./options.js";
 
 /** Settlement with its chain, as the plugin and the tasks take it. */

@@ -24,7 +24,7 @@ import type {
   RequestedReplacement,
 } from "../sending/transaction.js";
 import type {
-  ReadingValue,
+  PreviewDifference,
   Simulation,
   TokenDescription,
 } from "../simulation/types.js";
@@ -91,16 +91,6 @@ export interface Settlement {
    * are not known; empty only if both were compared.
    */
   readonly differences: readonly PreviewDifference[] | null;
-}
-
-/** Value that differs from the preview. */
-export interface PreviewDifference {
-  /** Example: `round`, `pools.public`; `transfers` for token transfers. */
-  readonly reading: string;
-  /** Name of the field; for a transfer, its token and the two accounts. */
-  readonly field: string;
-  readonly previewed: ReadingValue;
-  readonly happened: ReadingValue;
 }
 
 /** Settlement to confirm. `balance` and costs are in wei. */

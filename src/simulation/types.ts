@@ -38,6 +38,16 @@ export interface ReadingChange {
 
 export type ReadingValue = bigint | number | boolean | string | null;
 
+/** Value that differs from the preview. */
+export interface PreviewDifference {
+  /** Example: `round`, `pools.public`; `transfers` for token transfers. */
+  readonly reading: string;
+  /** Name of the field; for a transfer, its token and the two accounts. */
+  readonly field: string;
+  readonly previewed: ReadingValue;
+  readonly happened: ReadingValue;
+}
+
 export interface BalanceChange {
   readonly account: Address;
   /** Address of the token, or `native` for the chain's own currency. */

@@ -18,12 +18,16 @@ import { get, operationEntry, standaloneQueries } from "../protocol/index.js";
 import type { Address, Field, VaultRound } from "../protocol/index.js";
 import { returnedRevert } from "../rpc/revert-reason.js";
 import type { CallResult } from "../rpc/revert-reason.js";
-import { NATIVE } from "./tokens.js";
+import type { Receipt } from "../rpc/transactions.js";
+import { NATIVE, transfersIn } from "./tokens.js";
 import type {
   ChainState,
+  PreviewDifference,
   ReadingChange,
   ReadingValue,
   Readings,
+  Simulation,
+  Transfer,
   WatchList,
 } from "./types.js";
 
@@ -119,7 +123,7 @@ export function accountIn(
   return found;
 }
 
-export function readingsIn(snapshot: VaultSnapshot): Readings {
+function readingsIn(snapshot: VaultSnapshot): Readings {
   return new Map(
     standaloneQueries.map(({ path }) => [path.join("."), get(snapshot, path)]),
   );
@@ -159,7 +163,7 @@ export function changesBetween(
 }
 
 /** A field of a reading; `error`, as any of one that failed, is its code. */
-export function valueIn(value: unknown, field: string): ReadingValue {
+function valueIn(value: unknown, field: string): ReadingValue {
   if (isFailedReading(value)) {
     return value.error.code;
   }
@@ -170,4 +174,63 @@ export function valueIn(value: unknown, field: string): ReadingValue {
   const fields = asRecord(value);
   // the decoder returns these types only
   return (fields === value ? fields[field] : value) as ReadingValue;
+}
+
+/**
+ * Finds the previewed changes that did not come, and the token transfers that are not as
+ * previewed. Effects of other transactions in the block count, too.
+ *
+ * @param after The readings in the block of the transaction.
+ * @returns Null if the transaction reverted, or no change differs and the transfers are not
+ * known.
+ */
+export function findDifferences(
+  { changes, transfers }: Pick<Simulation, "changes" | "transfers">,
+  { succeeded, logs }: Receipt,
+  after: VaultSnapshot,
+): readonly PreviewDifference[] | null {
+  if (succeeded === false) {
+    return null;
+  }
+  const found = readingsIn(after);
+  const values = changes.map(({ reading, field, after: previewed }) => ({
+    reading,
+    field,
+    previewed,
+    happened: valueIn(found.get(reading), field),
+  }));
+  const happened = transfersIn(logs);
+  const areKnown = happened !== undefined && transfers !== null;
+  const sums = areKnown ? compareTransfers(transfers, happened) : [];
+  const differences = [...values, ...sums].filter(
+    (one) => one.previewed !== one.happened,
+  );
+  return differences.length > 0 || areKnown ? differences : null;
+}
+
+/** Compares the sums of each token between two accounts. */
+function compareTransfers(
+  previewed: readonly Transfer[],
+  happened: readonly Transfer[],
+): readonly PreviewDifference[] {
+  const sums = new Map<string, { previewed: bigint; happened: bigint }>();
+  const sides = [
+    ["previewed", previewed],
+    ["happened", happened],
+  ] as const;
+  for (const [side, transfers] of sides) {
+    for (const { token, from, to, amount } of transfers) {
+      const field = `${token} from ${from} to ${to}`;
+      const sum = sums.get(field) ?? { previewed: 0n, happened: 0n };
+      // A receipt does not record native transfers.
+      if (token !== NATIVE) {
+        sums.set(field, { ...sum, [side]: sum[side] + amount });
+      }
+    }
+  }
+  return [...sums].map(([field, sum]) => ({
+    reading: "transfers",
+    field,
+    ...sum,
+  }));
 }
