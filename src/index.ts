@@ -13,7 +13,7 @@ export type * from "./type-extensions.js";
 export type * from "./types.js";
 export { VaultError } from "./errors.js";
 export { toJsonValue } from "./json.js";
-export { ContractType, OrderState } from "./protocol/units.js";
+export { ContractType, OrderState } from "./protocol/index.js";
 
 if (!("definePlugin" in hardhatPlugins)) {
   throw new Error(

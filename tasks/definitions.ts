@@ -1,8 +1,13 @@
 import { scenarios } from "../src/mocks/scenarios.js";
-import { ContractType, OrderState, keysOf } from "../src/protocol/units.js";
-import { contractRoleNames } from "../src/protocol/operations.js";
-import type { Field, ReadOperationName } from "../src/protocol/operations.js";
-import { operationEntry, operationNames } from "../src/protocol/readings.js";
+import {
+  ContractType,
+  OrderState,
+  keysOf,
+  contractRoleNames,
+  operationEntry,
+  operationNames,
+} from "../src/protocol/index.js";
+import type { Field, ReadOperationName } from "../src/protocol/index.js";
 import type { Form, TaskOption, Parsed, Task } from "./parse-options.js";
 
 // What each task takes. Every run of Hardhat loads this file, so it imports only what is

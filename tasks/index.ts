@@ -6,11 +6,11 @@ import type {
   TaskDefinition,
 } from "hardhat/types/tasks";
 
-import { keysOf } from "../src/protocol/units.js";
 import {
+  keysOf,
   operationEntry,
   readOperationNames,
-} from "../src/protocol/readings.js";
+} from "../src/protocol/index.js";
 import { readTask, tasks } from "./definitions.js";
 import type { Task } from "./parse-options.js";
 

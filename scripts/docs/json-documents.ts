@@ -1,8 +1,7 @@
 import { z } from "zod/v4";
 
-import { operations } from "../../src/protocol/index.js";
-import { byRole } from "../../src/protocol/operations.js";
-import type { Operation } from "../../src/protocol/operations.js";
+import { operations, byRole } from "../../src/protocol/index.js";
+import type { Operation } from "../../src/protocol/index.js";
 
 /**
  * What every task prints with `--json`, by the task. The JSON Schema of the package is

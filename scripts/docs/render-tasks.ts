@@ -6,7 +6,7 @@ import type { NewTaskDefinition } from "hardhat/types/tasks";
 import {
   operationEntry,
   readOperationNames,
-} from "../../src/protocol/readings.js";
+} from "../../src/protocol/index.js";
 import { vaultTasks } from "../../tasks/index.js";
 import { toFlag } from "../../tasks/parse-options.js";
 
