@@ -2,9 +2,8 @@ import { ZeroHash, toQuantity } from "ethers";
 
 import { fallbackTo, vaultError } from "../errors.js";
 import { allowsAnotherRequest } from "./errors.js";
-import type { ResponseParser } from "./response-parser.js";
 import { BLOCK_METHOD, usualRetries } from "./rpc-client.js";
-import type { RpcClient } from "./rpc-client.js";
+import type { RpcClient, ResponseParser } from "./rpc-client.js";
 
 /** A block of one branch of the chain. */
 export interface PinnedBlock {

@@ -5,9 +5,8 @@ import { asRecord, listOf } from "../json.js";
 import type { Hex } from "../protocol/index.js";
 import { findBlock } from "./blocks.js";
 import type { BlockId } from "./blocks.js";
-import type { ResponseParser } from "./response-parser.js";
 import { BLOCK_METHOD } from "./rpc-client.js";
-import type { RpcClient } from "./rpc-client.js";
+import type { RpcClient, ResponseParser } from "./rpc-client.js";
 
 export interface Receipt {
   readonly hash: Hex;

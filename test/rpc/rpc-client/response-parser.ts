@@ -4,22 +4,22 @@ import {
   UNKNOWN_GENESIS,
   getBlock,
   getGenesisHash,
-} from "../../src/rpc/blocks.js";
+} from "../../../src/rpc/blocks.js";
 import {
   callContract,
   getBalance,
   getChainId,
   hasCode,
-} from "../../src/rpc/chain.js";
-import type { RpcClient } from "../../src/rpc/rpc-client.js";
+} from "../../../src/rpc/chain.js";
+import type { RpcClient } from "../../../src/rpc/rpc-client.js";
 import {
   getReceipt,
   getTransaction,
   getTransactions,
-} from "../../src/rpc/transactions.js";
-import { expectVaultError } from "../helpers/assertions.js";
-import { HASH, SECOND } from "../helpers/names.js";
-import { answering, call, header } from "../helpers/recording-node.js";
+} from "../../../src/rpc/transactions.js";
+import { expectVaultError } from "../../helpers/assertions.js";
+import { HASH, SECOND } from "../../helpers/names.js";
+import { answering, call, header } from "../../helpers/recording-node.js";
 
 describe("the answer of a node", () => {
   it("has numbers, hashes and code as they are", async () => {
