@@ -5,6 +5,7 @@ import { ZeroAddress } from "ethers";
 import { isFailedReading } from "../client/read-at-block.js";
 import type { VaultSnapshot } from "../client/read-at-block.js";
 import { VaultError, fallbackTo, hasErrorCode } from "../errors.js";
+import type { VaultErrorCode } from "../errors.js";
 import type { SettlementRoute } from "../guard/call.js";
 import { keepsTokens, settlementCall } from "../guard/call.js";
 import {
@@ -80,6 +81,13 @@ export function toSettlement(
 /** What is known of an end, and whether a later look can find more. */
 type KnownResult = KnownEnd & Omit<SettlementResult, "chainId" | "settlement">;
 
+/** What a settlement was to do. */
+interface Expected {
+  readonly preview: Simulation | null;
+  /** True if it may be one of several steps, and leave the round open. */
+  readonly isStep: boolean;
+}
+
 /**
  * Reads what a settlement did that ended. Never throws: what cannot be read is left to resume.
  *
@@ -89,12 +97,13 @@ export async function readResult(
   vault: VaultHost,
   entry: JournalEntry,
   end: End,
-  preview: Simulation | null,
+  expected: Expected,
   timeout: number,
 ): Promise<SettlementResult> {
+  const { preview } = expected;
   const read = async (): Promise<KnownResult> =>
     end.kind === "mined"
-      ? await readMined(vault.withOptions({ timeout }), entry, end, preview)
+      ? await readMined(vault.withOptions({ timeout }), entry, end, expected)
       : {
           ...("receipt" in end && end.receipt),
           ...end,
@@ -122,7 +131,7 @@ async function readMined(
   vault: VaultHost,
   { round, guard }: JournalEntry,
   mined: Mined,
-  preview: Simulation | null,
+  { preview, isStep }: Expected,
 ): Promise<KnownResult> {
   const { receipt, transaction, hash } = mined;
   const { blockNumber: number } = receipt;
@@ -146,9 +155,12 @@ async function readMined(
   const guarded = guard === undefined ? undefined : parseGuarded(guard, data);
   const route = { from, vaultAddress: to, ...guarded };
   const { after, block, readings } = around;
+  // A person who was shown that it does not settle the round has agreed.
+  const isMeant = isStep || preview?.status === "not-settled";
+  const mustSettle = guarded?.guard.mustSettle ?? (isMeant ? false : undefined);
   const effect = isReverted
     ? await whyReverted(vault, round, route, mined, after)
-    : effectOn(round, route, number, around);
+    : effectOn(round, mustSettle, number, around);
   const stays = isReverted
     ? undefined
     : await whatStays(vault, route, receipt, around.parent);
@@ -231,21 +243,24 @@ async function readAround(
  * What the block did to the round that its transaction was meant for: it was open before and
  * is settled by it, or made way for the next one; or it was settled before; or the transaction
  * may have settled another round.
+ *
+ * @param mustSettle True if its guard reverts unless it settles; false if a step is enough.
  */
 function effectOn(
   intended: VaultRound,
-  { guard }: SettlementRoute,
+  mustSettle: boolean | undefined,
   block: number,
   { before, after }: Around,
 ): KnownResult {
-  const end = (status: Settlement["status"], reason?: string) => ({
-    status,
-    reason,
-    isFinal: true,
-  });
+  const end = (
+    status: Settlement["status"],
+    reason?: string,
+    code?: VaultErrorCode,
+  ) => ({ status, reason, code, isFinal: true });
   const noState = end(
     "unconfirmed",
     `It was mined in block ${block}, but the node no longer has the state of that block or the one before, and the vault is in another round by now. Only an archive node can show which round was settled.`,
+    "VAULT_ARCHIVE_NODE_NEEDED",
   );
   // Undefined is of a transaction that reverted.
   if (after === null || after === undefined) {
@@ -255,19 +270,20 @@ function effectOn(
   const isSettled = fate === "settled" || fate === "followed";
   const wasOpen =
     before === undefined ? undefined : fateOf(intended, before) === "open";
-  if (guard?.mustSettle === true && (!isSettled || wasOpen === false)) {
+  if (mustSettle === true && (!isSettled || wasOpen === false)) {
     const reason = `It was mined in block ${block}, but that call through the guard succeeds only if it settles the round, which is not what the node shows of that block and the one before: it may be on another branch of the chain.`;
     return { status: "unconfirmed", reason, isFinal: false };
   }
   const round = describeRound(intended);
   const latest = `${describeRound(after)}, settled: ${after.settled ? "yes" : "no"}`;
   if (!isSettled) {
-    return end(
-      "not-settled",
-      `It was mined in block ${block} without a revert, but ${round} is not settled by it. The latest in that block is ${latest}.`,
-    );
+    const reason = `It was mined in block ${block} without a revert, but ${round} is not settled by it. The latest in that block is ${latest}.`;
+    // A step that leaves the round open is as it was meant.
+    const code = mustSettle === false ? undefined : "VAULT_WOULD_NOT_SETTLE";
+    const isGone = fate === "replaced";
+    return end("not-settled", reason, isGone ? "VAULT_ROUND_CHANGED" : code);
   }
-  if (wasOpen === true || guard?.mustSettle === true) {
+  if (wasOpen === true || mustSettle === true) {
     return end("settled");
   }
   if (before === undefined) {
@@ -286,6 +302,7 @@ function effectOn(
     : end(
         "not-settled",
         `MISMATCH: it was meant for ${round}, but in block ${block} the vault is in another one, ${latest}. Look at that block: the round may have changed just before this transaction, which then settled the other one.`,
+        "VAULT_ROUND_CHANGED",
       );
 }
 

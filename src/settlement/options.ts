@@ -59,7 +59,12 @@ export type SettlementStatus =
 /** Result of a settlement. Amounts are unscaled. Null if a value does not apply. */
 export interface Settlement {
   readonly status: SettlementStatus;
-  /** Error code of `refused` and `reverted`. */
+  /**
+   * Error code of `refused` and `reverted`, and of another end after which somebody should look:
+   * VAULT_ROUND_CHANGED or VAULT_WOULD_NOT_SETTLE of `not-settled`, but for a step of
+   * `partial`; VAULT_ARCHIVE_NODE_NEEDED of `unconfirmed` if only an archive node can tell;
+   * VAULT_GUARD_KEEPS_TOKENS.
+   */
   readonly code: VaultErrorCode | null;
   /** Explains the status. Can contain the contract's text: escape it. */
   readonly reason: string | null;

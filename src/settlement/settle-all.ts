@@ -266,7 +266,7 @@ class SettlementRun {
         vault,
         followed,
         end,
-        this.#preview,
+        { preview: this.#preview, isStep: options.partial === true },
         Math.max(limit.remaining, LEAST_READING_MS),
       );
       if (result.isFinal && end.kind !== "stopped") {

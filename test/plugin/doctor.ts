@@ -234,6 +234,57 @@ describe("what doctor finds out of the journal", () => {
     });
   });
 
+  const inNextRound = (): void => {
+    keeper.beforeSending(() => {
+      keeper.openNextRound();
+    });
+  };
+  const withoutState = (): void => {
+    inNextRound();
+    keeper.chain.on("eth_call", async (params, answer) => {
+      const { blockHash } = fieldsOf(params[1]);
+      if (keeper.sends > 0 && blockHash !== undefined) {
+        throw new Error("missing trie node");
+      }
+      return await answer();
+    });
+  };
+  for (const [status, code, why, given] of [
+    ["not-settled", "VAULT_ROUND_CHANGED", "MISMATCH: .*", inNextRound],
+    [
+      "unconfirmed",
+      "VAULT_ARCHIVE_NODE_NEEDED",
+      ".* an archive node can show .*",
+      withoutState,
+    ],
+  ] as const) {
+    it(`doctor warns of the last settlement if it is ${status} for good, until one ends well: ${code}`, async () => {
+      given();
+      const settlement = await keeper.settle();
+      expect(settlement).to.include({ status, code });
+      const [journal] = await examine(keeper.host());
+      expect(journal?.status).to.equal("warn");
+      expect(journal?.detail).to.match(
+        new RegExp(
+          `^the last settlement \\(${settlement.hash}\\) ended as ${status} with ${code}: ${why}`,
+          "u",
+        ),
+      );
+      await keeper.reset();
+      await finish({ status: "settled" });
+      expect(outline(await examine(keeper.host()))).to.deep.equal([
+        "journal ok",
+      ]);
+    });
+  }
+
+  it("doctor says nothing of a deliberate step that left the round open", async () => {
+    keeper.chain.effect = (round) => ({ ...round, filledVolume: 7n });
+    const step = await keeper.settle({ partial: true });
+    expect(step).to.include({ status: "not-settled", code: null });
+    expect(outline(await examine(keeper.host()))).to.deep.equal(["journal ok"]);
+  });
+
   it("doctor fails if the last settlement cannot be read", async () => {
     await keeper.writeJournal("{", ".finished");
     const [journal] = await examine(keeper.host());

@@ -60,6 +60,8 @@ interface Case {
   readonly receipt?: Partial<Receipt>;
   /** True if it goes through a guard. */
   readonly isGuarded?: true;
+  /** True if it was sent as one of several steps. */
+  readonly isStep?: true;
   readonly is: Settlement["status"] | Partial<Settlement>;
   readonly says?: RegExp;
   /** Default: true. */
@@ -104,15 +106,25 @@ async function reportOf(
   outcome: End,
   host = hostOf(),
   of = entry,
+  isStep = false,
 ): Promise<SettlementResult> {
-  return await readResult(host, of, outcome, null, 10_000);
+  const expected = { preview: null, isStep };
+  return await readResult(host, of, outcome, expected, 10_000);
 }
 function hostOf(type = "http") {
   return chain.host({ settings: { type } });
 }
 
 const settled = { status: "settled", code: null, reason: null } as const;
-const notSettled = { status: "not-settled", code: null } as const;
+const notSettled = {
+  status: "not-settled",
+  code: "VAULT_WOULD_NOT_SETTLE",
+} as const;
+const otherRound = { ...notSettled, code: "VAULT_ROUND_CHANGED" } as const;
+const noState = {
+  status: "unconfirmed",
+  code: "VAULT_ARCHIVE_NODE_NEEDED",
+} as const;
 const late = { status: "nothing-to-do", code: null } as const;
 const unread = {
   is: { status: "unconfirmed", after: null, blockNumber: null, gasUsed: null },
@@ -168,10 +180,22 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
       says: /^It was mined in block 6 without a revert, but the round from .* is not settled by it\. The latest in that block is the round from .*, settled: no\.$/u,
     },
     {
+      title: "is not-settled, without a code, if it was sent as a step",
+      leaves: OPEN_ROUND,
+      isStep: true,
+      is: { ...notSettled, code: null },
+    },
+    {
+      title: "is not-settled if another round comes in place of a step",
+      leaves: { ...OPEN_ROUND, strikePrice: 1n },
+      isStep: true,
+      is: otherRound,
+    },
+    {
       title:
         "is not-settled if the next round was there before, and is settled by it",
       blocks: [nextRound, [ours]],
-      is: { ...notSettled, after: settledRound(NEXT) },
+      is: { ...otherRound, after: settledRound(NEXT) },
       says: /^MISMATCH: it was meant for the round from .* but in block 7 the vault is in another one, the round .*settled: yes\. Look at that block/u,
     },
     {
@@ -181,7 +205,7 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
       node: () => {
         chain.rounds[7] = { ...NEXT, settledAmount: 1n };
       },
-      is: notSettled,
+      is: otherRound,
       says: /^MISMATCH/u,
     },
     {
@@ -191,13 +215,13 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
       node: () => {
         chain.rounds[7] = NEXT;
       },
-      is: notSettled,
+      is: otherRound,
       says: /^MISMATCH/u,
     },
     {
       title: "is not-settled if a round takes its place that does not follow",
       leaves: { ...OPEN_ROUND, strikePrice: 1n },
-      is: notSettled,
+      is: otherRound,
       says: /is not settled by it\. The latest in that block is the round from/u,
     },
     {
@@ -232,14 +256,14 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
         "is unconfirmed for good if so and the block ends with the next round",
       leaves: NEXT,
       node: forgets(5),
-      is: { status: "unconfirmed", code: null, after: NEXT },
+      is: { ...noState, after: NEXT },
       says: ARCHIVE,
     },
     {
       title: "is unconfirmed for good if the vault is in another round by now",
       blocks: [[ours], nextRound],
       node: forgets(6),
-      is: { status: "unconfirmed", code: null, after: null },
+      is: { ...noState, after: null },
       says: ARCHIVE,
     },
     {
@@ -434,6 +458,7 @@ describe("the end of a settlement", () => {
           },
           hostOf(),
           isGuarded ? guardedEntry : entry,
+          one.isStep,
         );
         expect(settlement).to.deep.include({
           ...{ hash: HASH, blockNumber: receipt.blockNumber },

@@ -408,6 +408,16 @@ describe("settleAll with resume", () => {
       { status: "settled", code: "VAULT_GUARD_KEEPS_TOKENS" },
     ],
     [
+      "another round in the place of its own",
+      { status: "not-settled", code: "VAULT_ROUND_CHANGED" },
+      { status: "not-settled", code: "VAULT_ROUND_CHANGED" },
+    ],
+    [
+      "no state of its block",
+      { status: "unconfirmed", code: "VAULT_ARCHIVE_NODE_NEEDED" },
+      { status: "unconfirmed", code: "VAULT_ARCHIVE_NODE_NEEDED" },
+    ],
+    [
       "reverted, by an older journal without a code",
       { status: "reverted" },
       { status: "reverted", code: null },
