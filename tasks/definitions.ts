@@ -76,7 +76,7 @@ const at = option(
 const raw = flag("Show unscaled integers");
 const timeout = option(
   "seconds",
-  "Most seconds to connect, with variables of the configuration, and then to read (default: 300 a request)",
+  "Most seconds for the whole task (default: 300 a request)",
 );
 /** The caller of reads. */
 const from = option(
@@ -145,10 +145,12 @@ const ofListings = {
 };
 
 /** Of tasks that wait until their transactions are mined. */
-const timeoutOfTransaction = option(
-  "seconds",
-  "Most seconds to connect, with variables of the configuration, and then to finish (default: 120 until mined)",
-);
+function timeoutOfTransaction(seconds: number) {
+  return option(
+    "seconds",
+    `Most seconds for the whole task (default: ${seconds} until mined)`,
+  );
+}
 
 /** The task of an operation, with an option for each input. */
 export function readTask(
@@ -185,7 +187,7 @@ function inputOption({ unit, label }: Field): TaskOption {
   }
 }
 
-const ofMocks = { at, timeout: timeoutOfTransaction };
+const ofMocks = { at, timeout: timeoutOfTransaction(120) };
 const failingCalls = {
   ...ofMocks,
   pool,
@@ -288,7 +290,7 @@ export const tasks = {
     ),
     from: sender("Account that deploys"),
     yes: flag("Deploy without a question"),
-    timeout: timeoutOfTransaction,
+    timeout: timeoutOfTransaction(300),
   }),
 
   "deploy-mocks": describe("Deploy mocks of the six contracts", {
@@ -297,7 +299,7 @@ export const tasks = {
       `State of the mocks: ${keysOf(scenarios).join(", ")} (default: open-round)`,
     ),
     yes: flag("Deploy to a live network, too; this costs money"),
-    timeout: timeoutOfTransaction,
+    timeout: timeoutOfTransaction(120),
   }),
 
   "mock next-round": describe("Start a new round on the mocks", {

@@ -12,20 +12,14 @@ export default taskAction(tasks.doctor, async (args, surroundings) => {
   // A mistake on the command line is an error, not a failed check.
   const { name: network, config } = selectedNetwork(surroundings.hre);
   requireInstance(network, config, args.instance);
-  const end = performance.now() + (args.timeout ?? Infinity);
   const examine = async (
     name: string,
     access: "read" | "write",
     work: (vault: HardhatVault) => Promise<readonly Check[]>,
-  ): Promise<readonly Check[]> => {
-    const left = Math.max(1, Math.ceil(end - performance.now()));
-    const timeout = left === Infinity ? undefined : left;
-    return await withVault(
-      surroundings,
-      { ...args, access, timeout },
-      async (vault) => await work(vault.withOptions({ timeout })),
-    ).catch((error: unknown) => [failed(name, error)]);
-  };
+  ): Promise<readonly Check[]> =>
+    await withVault(surroundings, { ...args, access }, work).catch(
+      (error: unknown) => [failed(name, error)],
+    );
   let envelope: Envelope | undefined;
   const found = await examine("network", "read", async (vault) => {
     const [chainId, block] = [await vault.chainId(), await vault.block()];

@@ -34,7 +34,6 @@ import {
   ownerOf,
   toHardhatError,
 } from "../src/rpc/errors.js";
-import { DEFAULT_TIMEOUT_MS } from "../src/rpc/rpc-client.js";
 import { orAbort } from "../src/rpc/signals.js";
 import type { CommonValues } from "./definitions.js";
 import { renderText, wrapText } from "./output/screen.js";
@@ -59,6 +58,8 @@ export interface TaskSurroundings {
   readonly terminal: Terminal;
   /** The options as typed, `--network` included. */
   readonly rawArgs: RawArgs;
+  /** A time of `performance.now()`, from which `--timeout` counts. */
+  readonly startedAt: number;
 }
 
 /** A task that writes its output itself returns if it succeeded. */
@@ -74,12 +75,14 @@ export function taskAction<Values>(
   work: (args: Values, surroundings: TaskSurroundings) => TaskResult,
 ): NewTaskActionFunction {
   return async (args: RawArgs, hre) => {
+    const startedAt = performance.now();
     const rawArgs = { ...args, network: hre.globalOptions.network };
     const runIn = async (terminal: Terminal): Promise<boolean> => {
       const { out } = terminal;
       try {
         const values = parseTaskValues(task, args);
-        const report = await work(values, { hre, terminal, rawArgs });
+        const surroundings = { hre, terminal, rawArgs, startedAt };
+        const report = await work(values, surroundings);
         if (typeof report === "boolean") {
           return report;
         }
@@ -109,21 +112,18 @@ function actionWith(access: "read" | "write") {
       surroundings: TaskSurroundings,
     ) => TaskResult,
   ): NewTaskActionFunction =>
-    taskAction(task, async (args, surroundings) => {
-      const { timeout } = args;
-      return await withVault(
-        surroundings,
-        { ...args, access },
-        async (vault) =>
-          await work(vault.withOptions({ timeout }), args, surroundings),
-      );
-    });
+    taskAction(
+      task,
+      async (args, surroundings) =>
+        await withVault(
+          surroundings,
+          { ...args, access },
+          async (vault) => await work(vault, args, surroundings),
+        ),
+    );
 }
 
-/**
- * The action of a task that reads from the selected network, with a vault that has one
- * deadline for all requests.
- */
+/** The action of a task that reads from the selected network. */
 export const readAction = actionWith("read");
 
 /** The same for a task that sends transactions. */
@@ -136,8 +136,13 @@ export interface Opening extends Pick<CommonValues, "at" | "instance"> {
    * to find its sender.
    */
   readonly access: "read" | "write";
-  /** Of the connection, and of each variable of the configuration. */
+  /** Of the whole task. */
   readonly timeout?: number | undefined;
+  /**
+   * True if `timeout` is rather that of the connection, of the look-up of mocks and of each
+   * variable of the configuration, and `work` has its own limits.
+   */
+  readonly limitsEachStep?: boolean;
   /**
    * Upper bound for the configured timeout of a request, after which Hardhat ends one that
    * nobody waits for any more. Default: `timeout`.
@@ -147,12 +152,17 @@ export interface Opening extends Pick<CommonValues, "at" | "instance"> {
 
 /** Opens the selected network for one task, and closes it afterwards. */
 export async function withVault<T>(
-  { hre, terminal }: TaskSurroundings,
+  { hre, terminal, startedAt }: TaskSurroundings,
   opening: Opening,
   work: (vault: HardhatVault) => Promise<T>,
 ): Promise<T> {
-  const { access, at, instance, timeout } = opening;
-  const { requestTimeout = timeout ?? Infinity } = opening;
+  const { access, at, instance, timeout, limitsEachStep = false } = opening;
+  /** Milliseconds. */
+  const left = (): number | undefined =>
+    timeout === undefined || limitsEachStep
+      ? timeout
+      : Math.max(1, Math.ceil(startedAt + timeout - performance.now()));
+  const { requestTimeout = left() ?? Infinity } = opening;
   const { name: network, config } = selectedNetwork(hre);
   const waiting = `Waiting for ${escapeUntrusted(network)}`;
   terminal.progress(waiting);
@@ -177,7 +187,7 @@ export async function withVault<T>(
           },
         });
   };
-  const { hooks, inTime } = limitOpening(network, timeout);
+  const { hooks, inTime } = limitOpening(network, timeout, left);
   hre.hooks.registerHandlers("configurationVariables", hooks);
   const connecting = connect();
   try {
@@ -190,13 +200,12 @@ export async function withVault<T>(
     const vault = instance === undefined ? own : own.instance(instance);
     if (at === undefined) {
       // The reads need the same addresses: a node that does not answer ends the task here.
-      const { rpc } = vault.withOptions({ timeout }, DEFAULT_TIMEOUT_MS);
-      const find = async () => await vault.useScalesOfMocks();
-      await rpc.withinDeadline("the requests that look up mocks", find);
+      await vault.useScalesOfMocks(left());
     }
     const located = at === undefined ? vault : vault.at(at, "--at");
     return await work(
       located.withOptions({
+        timeout: limitsEachStep ? undefined : left(),
         onRetry: ({ method, reason, problem, attempt }) => {
           if (reason === "pending") {
             terminal.progress(`${waiting}: ${problem}`);
@@ -242,7 +251,11 @@ export function selectedNetwork(hre: HardhatRuntimeEnvironment): {
  * Ends the wait for the connection, and for each variable of the configuration, in time, and
  * names the variable that a keystore has not given, or for which it asks without a terminal.
  */
-function limitOpening(network: string, timeout: number | undefined) {
+function limitOpening(
+  network: string,
+  timeout: number | undefined,
+  left: () => number | undefined,
+) {
   const seconds = Number(timeout) / 1_000;
   /** The one that is awaited: Hardhat resolves one after the other. */
   let variable: string | undefined;
@@ -259,14 +272,20 @@ function limitOpening(network: string, timeout: number | undefined) {
     const method = `the attempt to connect (${seconds} s)`;
     return vaultError("VAULT_RPC_TIMEOUT", { network, method });
   };
-  const inTime = async <T>(work: () => Promise<T>): Promise<T> =>
-    await orAbort(work, [], timeout, late);
+  const inTime = async <T>(
+    work: () => Promise<T>,
+    milliseconds = left(),
+  ): Promise<T> => await orAbort(work, [], milliseconds, late);
   const hooks: Partial<ConfigurationVariableHooks> = {
     fetchValue: async (context, asked, next) => {
       const name = quoteForeignText(asked.name);
       variable = name;
       try {
-        return await inTime(async () => await next(context, asked));
+        return await inTime(
+          async () => await next(context, asked),
+          // Before a deadline of the reads, which would not name the variable.
+          (left() ?? Infinity) - 10,
+        );
       } catch (error) {
         throw hasErrorCode(error, "VAULT_HARDHAT_ERROR")
           ? unresolved(name, String(error.details["problem"]))

@@ -72,7 +72,11 @@ export const settleAction = taskAction(
     const { terminal, rawArgs } = surroundings;
     return await withVault(
       surroundings,
-      { ...args, access: isSigning(args) ? "write" : "read" },
+      {
+        ...args,
+        access: isSigning(args) ? "write" : "read",
+        limitsEachStep: true,
+      },
       async (vault) =>
         args.calldata
           ? await printCalldata(vault, args, terminal)

@@ -56,7 +56,7 @@ import type { PlacedValue } from "./output/values.js";
 import { readAction } from "./run-task.js";
 
 export default readAction(tasks.status, async (vault, args, { terminal }) => {
-  const { all, raw, format, block: blockTag, from, timeout } = args;
+  const { all, raw, format, block: blockTag, from } = args;
   if (all) {
     requireFixedBlock(blockTag, "--block");
   }
@@ -64,7 +64,7 @@ export default readAction(tasks.status, async (vault, args, { terminal }) => {
   const { networkConfig } = connection;
   const { chainId, vault: settings } = networkConfig;
   const names = all ? Object.keys(settings.instances) : [];
-  const target = { blockTag, from, timeout };
+  const target = { blockTag, from };
   const [own, ...instances] = await readStates(vault, names, target).catch(
     async (error: unknown) => {
       if (format !== undefined) {

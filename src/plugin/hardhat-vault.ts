@@ -18,7 +18,7 @@ import { settingsPath } from "../host.js";
 import type { VaultHost } from "../host.js";
 import type { Redactor } from "../foreign-text.js";
 import { KnownNode } from "../rpc/known-node.js";
-import { RpcClient } from "../rpc/rpc-client.js";
+import { DEFAULT_TIMEOUT_MS, RpcClient } from "../rpc/rpc-client.js";
 import type { ContractRole, DisplaySettings } from "../protocol/index.js";
 import type { SettleAllOptions, Settlement } from "../settlement/options.js";
 import type { ForkConnection, ForkOptions } from "../simulation/fork.js";
@@ -284,17 +284,22 @@ export class HardhatVault extends VaultClient implements VaultHost {
    * Adopts the scales of the mocks of deploy-mocks, if all contracts are theirs. An error of
    * the recorded mocks is one of the first read, too.
    *
+   * @param timeout Milliseconds; a deadline of the vault may come first.
    * @internal
    */
-  public async useScalesOfMocks(): Promise<void> {
+  public async useScalesOfMocks(timeout?: number): Promise<void> {
     const { contracts } = this.connection.networkConfig.vault;
     const configured = { ...contracts, ...this.settings.contracts };
     if (Object.keys(configured).length === 0) {
       // A file that cannot be used is an error of whatever needs an address.
-      const found = this.deployments
-        ?.find()
-        .catch(fallbackTo(undefined, ({ kind }) => kind !== "rpc"));
-      this.scales = typeof (await found) === "object" ? mockScales : {};
+      const find = async () =>
+        await this.deployments
+          ?.find()
+          .catch(fallbackTo(undefined, ({ kind }) => kind !== "rpc"));
+      const found = await this.rpc
+        .withOptions({ timeout }, DEFAULT_TIMEOUT_MS)
+        .withinDeadline("the requests that look up mocks", find);
+      this.scales = typeof found === "object" ? mockScales : {};
     }
   }
 

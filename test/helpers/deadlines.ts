@@ -1,7 +1,7 @@
 import { syncBuiltinESMExports } from "node:module";
 import { mock } from "node:test";
 
-/** How far the clock of the settlements' time limits is ahead. */
+/** How far the clock of the time limits is ahead. */
 let ahead = 0;
 
 // Before any test replaces it: what a test restores is then still ahead.
@@ -9,11 +9,11 @@ const now = performance.now.bind(performance);
 performance.now = () => now() + ahead;
 
 /**
- * Ends every settlement's time limit that there is by now. Timers stay as they are, so
+ * Ends every time limit that there is by now, unless it is longer. Timers stay as they are, so
  * that a question under way gets its answer; and what has passed never comes back.
  */
-export function endDeadlines(): void {
-  ahead += 3_600_000;
+export function endDeadlines(milliseconds = 3_600_000): void {
+  ahead += milliseconds;
 }
 
 /** Milliseconds that pass with each turn of the event loop. */

@@ -1,18 +1,26 @@
+import { mock } from "node:test";
+
 import { expect } from "chai";
 import { configVariable } from "hardhat/config";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import type { HttpNetworkConfig } from "hardhat/types/config";
 
 import { useAnvil } from "../../helpers/anvil.js";
+import { endDeadlines } from "../../helpers/deadlines.js";
 import {
   documentedContracts,
   documentedHandler,
 } from "../../helpers/documented-node.js";
 import { fieldsOf } from "../../helpers/fields.js";
 import { useFixtureProject } from "../../helpers/fixture-project.js";
+import type { FixtureProject } from "../../helpers/fixture-project.js";
 import { createTestHre, hreOnLive, httpNetwork } from "../../helpers/hre.js";
 import { startRpcServer } from "../../helpers/rpc-server.js";
-import type { RpcHandler, RpcServer } from "../../helpers/rpc-server.js";
+import type {
+  RecordedRequest,
+  RpcHandler,
+  RpcServer,
+} from "../../helpers/rpc-server.js";
 import { runTyped } from "../../helpers/run-vault-task.js";
 import { KEY } from "../../helpers/scripted-contracts.js";
 
@@ -61,7 +69,10 @@ describe("the connection of a task", () => {
     ["settle --yes --timeout 3", 3_000],
   ] as const) {
     it(`vault ${typed} gives each request ${timeout} ms, and closes its connection`, async () => {
-      const { opened, closed } = await connectionsOf(typed);
+      const clock = mock.method(performance, "now", () => 0);
+      const { opened, closed } = await connectionsOf(typed).finally(() => {
+        clock.mock.restore();
+      });
       expect(opened.map((config) => config.timeout)).to.deep.equal([timeout]);
       expect(closed).to.equal(1);
     });
@@ -223,6 +234,8 @@ describe("a task whose configuration a keystore has, which asks for its password
 
   for (const [typed, code] of [
     ["volume --timeout 1 --json", "VAULT_CONFIG_VARIABLE"],
+    // Of an address, which the deadline of the reads ends, too.
+    ["round --timeout 1 --json", "VAULT_CONFIG_VARIABLE"],
     ["settle --yes --timeout 1 --json", "VAULT_CONFIG_VARIABLE"],
   ] as const) {
     it(`vault ${typed} does not wait longer for a variable: ${code}`, async () => {
@@ -234,6 +247,69 @@ describe("a task whose configuration a keystore has, which asks for its password
       expect(JSON.stringify(errorOf(stdout))).to.match(
         /TEST_OF_KEYSTORE.* within 1 s/u,
       );
+    });
+  }
+});
+
+describe("a task on a node and with plugins that take their time", () => {
+  const anvil = useAnvil();
+  let server: RpcServer;
+  let project: FixtureProject;
+  before(async () => {
+    project = await useFixtureProject("plain");
+    server = await startRpcServer({ upstream: anvil.url });
+    const hre = await hreOnLive(server.url, {}, project.path);
+    expect(await runTyped(hre, "deploy-mocks")).to.include({ exitCode: 0 });
+  });
+  after(async () => {
+    await server.stop();
+    await project.remove();
+  });
+
+  const isLookup = ({ method, params }: RecordedRequest): boolean =>
+    method === "eth_getBlockByNumber" && params[0] === "0x0";
+  const is =
+    (name: string) =>
+    ({ method }: RecordedRequest): boolean =>
+      method === name;
+  for (const [typed, isRefused, shown, exitCode = 1, connections = 1] of [
+    ["round", is("eth_call"), "slow down"],
+    ["mock set volume=1", is("eth_accounts"), "slow down"],
+    // The look-up for the instance.
+    ["status --all", isLookup, "did not answer"],
+    ["doctor --strict", is("eth_call"), "slow down", 1, 2],
+    // Each step has the time.
+    ["settle --yes", is("eth_call"), '"status":"settled"', 0],
+  ] satisfies ReadonlyArray<
+    [string, (request: RecordedRequest) => boolean, string, number?, number?]
+  >) {
+    it(`vault ${typed} --timeout 60 prints ${shown} if the connections, the look-up of mocks and a request that is refused once take 25 s each`, async () => {
+      const vault = { instances: { usdc: {} } };
+      const hre = await hreOnLive(server.url, { vault }, project.path);
+      let [connected, lookedUp, refused] = [0, 0, 0];
+      hre.hooks.registerHandlers("network", {
+        newConnection: async (context, next) => {
+          connected += 1;
+          endDeadlines(25_000 / connections);
+          return await next(context);
+        },
+      });
+      server.handler = ({ request }) => {
+        if (lookedUp === 0 && isLookup(request)) {
+          lookedUp += 1;
+          endDeadlines(25_000);
+        } else if (connected === connections && isRefused(request)) {
+          refused += 1;
+          if (refused === 1) {
+            endDeadlines(25_000);
+            return { error: { code: -32_005, message: "slow down" } };
+          }
+        }
+        return undefined;
+      };
+      const result = await runTyped(hre, `${typed} --timeout 60 --json`);
+      expect(result.stdout).to.include(shown);
+      expect(result.exitCode).to.equal(exitCode);
     });
   }
 });
