@@ -44,27 +44,23 @@ export function viewOf({ buffer, byteOffset, length }: Uint8Array): DataView {
 
 /** By its quarters: a text to parse takes twice as long. */
 export function readWord(bytes: Buffer, offset: number): bigint {
+  const view = viewOf(bytes);
   let word = 0n;
   for (let place = offset; place < offset + WORD; place += 8) {
-    const quarter = bytes.readBigUInt64BE(place);
+    const quarter = view.getBigUint64(place);
     word = word === 0n ? quarter : (word << 64n) | quarter;
   }
   return word;
 }
 
-/**
- * Reads a number of at most `size` bytes; undefined if the word has more. Six bytes
- * always fit a safe integer.
- */
+/** Undefined if the word is a larger number. */
 export function readSmallWord(
   bytes: Buffer,
   offset: number,
-  size = 6,
+  most = Number.MAX_SAFE_INTEGER,
 ): number | undefined {
-  const start = offset + WORD - size;
-  return isZero(bytes, offset, start)
-    ? bytes.readUIntBE(start, size)
-    : undefined;
+  const word = readWord(bytes, offset);
+  return word <= most ? Number(word) : undefined;
 }
 
 export function isZero(bytes: Buffer, start: number, end: number): boolean {
@@ -214,7 +210,7 @@ function readStatic(
     case "uint256":
       return readWord(bytes, place);
     case "uint8":
-      return readSmallWord(bytes, place, 1);
+      return readSmallWord(bytes, place, 0xff);
     case "bool":
       return [false, true][readSmallWord(bytes, place, 1) ?? -1];
     case "address": {
