@@ -222,14 +222,13 @@ export class RpcClient {
     }
     const { node, limits } = this;
     let failed: VaultError | undefined;
-    const inTime = async <T>(work: () => Promise<T>): Promise<T> =>
-      await this.withinDeadline(method, work, () => failed);
+    const earlier = (): VaultError | undefined => failed;
     /** @returns Undefined if the request is to be repeated. */
     const attempt = async (
       count: number,
     ): Promise<Answered | Failure | undefined> => {
       // One that waited for its turn for too long is not sent.
-      const outcome = await inTime(send);
+      const outcome = await this.withinDeadline(method, send, earlier);
       const reason = "error" in outcome ? outcome.retry : undefined;
       node.pace.adapt(reason === "rateLimited");
       node.failing = undefined;
@@ -254,14 +253,15 @@ export class RpcClient {
       );
       return undefined;
     };
-    return await inTime(async () => {
+    const repeat = async (): Promise<Answered | Failure> => {
       for (let count = 1; ; count += 1) {
         const outcome = await node.pace.turns(attempt, count);
         if (outcome !== undefined) {
           return outcome;
         }
       }
-    });
+    };
+    return await this.withinDeadline(method, repeat, earlier, true);
   }
 
   async #send(
@@ -308,14 +308,19 @@ export class RpcClient {
    *
    * @param method Name of the work in error texts.
    * @param failed An earlier failure of the work explains more than a timeout.
+   * @param isRequest The process keeps running until then, though a provider may have no handle.
    */
   public async withinDeadline<T>(
     method: string,
     work: () => Promise<T>,
     failed = (): VaultError | undefined => undefined,
+    isRequest = false,
   ): Promise<T> {
     const { network, node } = this;
     const { deadline, signals } = this.limits;
+    if (deadline === Infinity && signals.length === 0 && !isRequest) {
+      return await work();
+    }
     const late = () =>
       failed() ??
       node.failing ??

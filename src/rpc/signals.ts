@@ -23,9 +23,6 @@ export async function orAbort<T>(
     throw late();
   }
   let end: ((reason: unknown) => void) | undefined;
-  const over = new Promise<never>((_resolve, reject) => {
-    end = reject;
-  });
   const onAbort = (): void =>
     end?.(signals.find(({ aborted }) => aborted)?.reason);
   for (const signal of signals) {
@@ -36,7 +33,10 @@ export async function orAbort<T>(
     Math.min(milliseconds, LONGEST_MS),
   );
   try {
-    return await Promise.race([work(), over]);
+    return await new Promise<T>((resolve, reject) => {
+      end = reject;
+      work().then(resolve, reject);
+    });
   } finally {
     clearTimeout(timer);
     for (const signal of signals) {

@@ -215,6 +215,31 @@ describe("the options of a group of requests", () => {
   });
 });
 
+describe("a client without a deadline", () => {
+  it("keeps the process by one timer until a request is answered, as its provider may not", async () => {
+    const begun = mock.method(globalThis, "setTimeout");
+    const ended = mock.method(globalThis, "clearTimeout");
+    let answer: ((result: string) => void) | undefined;
+    const { rpc } = inTurn(
+      async () =>
+        await new Promise((resolve) => {
+          answer = resolve;
+        }),
+    );
+    const request = rpc.request("eth_chainId");
+    await nextTurn();
+    const timers = begun.mock.calls.map(({ result }) => result);
+    const keeping = timers.map((timer) => timer?.hasRef());
+    answer?.("0x1");
+    await request;
+    const stopped = ended.mock.calls.map(({ arguments: [timer] }) => timer);
+    begun.mock.restore();
+    ended.mock.restore();
+    expect(keeping).to.deep.equal([true]);
+    expect(stopped).to.deep.equal(timers);
+  });
+});
+
 describe("a client with a deadline or a signal", () => {
   speedUpTime();
 
