@@ -1,4 +1,5 @@
-import { getAddress, isHexString, toQuantity } from "ethers";
+import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
+import { getAddress, isHexString } from "ethers";
 
 import { invalidArgument, vaultError } from "../errors.js";
 import type { GivenValue, VaultError } from "../errors.js";
@@ -187,7 +188,7 @@ export function parseBlockTag(value: unknown, where = "blockTag"): string {
     return tag;
   }
   if (isUnsigned(value, 2n ** 64n - 1n)) {
-    return toQuantity(value);
+    return numberToHexString(value);
   }
   throw invalidArgument(
     where,

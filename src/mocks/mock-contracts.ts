@@ -1,13 +1,7 @@
 import { brotliDecompressSync } from "node:zlib";
 
-import {
-  Interface,
-  ZeroAddress,
-  getAddress,
-  hexlify,
-  id,
-  toQuantity,
-} from "ethers";
+import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
+import { Interface, ZeroAddress, getAddress, hexlify, id } from "ethers";
 
 import type { VaultClient } from "../client/vault-client.js";
 import { hexWord } from "../client/codec.js";
@@ -275,7 +269,7 @@ async function writeEffects(
   transactions: readonly MockTransaction[],
 ): Promise<void> {
   const { rpc } = vault;
-  const gas = toQuantity(configuredGasCap(vault) ?? TRANSACTION_GAS_CAP);
+  const gas = numberToHexString(configuredGasCap(vault) ?? TRANSACTION_GAS_CAP);
   for (const transaction of transactions) {
     const request = { from: ZeroAddress, gas, ...transaction };
     const called = await rpc.requestOrRevert("eth_call", [request, "latest"]);
@@ -305,7 +299,7 @@ async function writeEffects(
         const value = slot in stored ? BigInt(String(stored[slot])) : 0n;
         await rpc.request("hardhat_setStorageAt", [
           address,
-          toQuantity(BigInt(slot)),
+          numberToHexString(BigInt(slot)),
           `0x${hexWord(value)}`,
         ]);
       }

@@ -1,4 +1,5 @@
-import { ZeroHash, toQuantity } from "ethers";
+import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
+import { ZeroHash } from "ethers";
 
 import { fallbackTo, vaultError } from "../errors.js";
 import { allowsAnotherRequest } from "./errors.js";
@@ -53,7 +54,7 @@ export const UNKNOWN_GENESIS = "unknown";
 export function toBlockId(block: BlockId): string {
   return typeof block === "string"
     ? block
-    : toQuantity(typeof block === "object" ? block.number : block);
+    : numberToHexString(typeof block === "object" ? block.number : block);
 }
 
 /** Shows a hex quantity as a decimal number. */

@@ -1,4 +1,5 @@
-import { isHexString, toQuantity } from "ethers";
+import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
+import { isHexString } from "ethers";
 
 import { fallbackTo, hasErrorCode } from "../errors.js";
 import { asRecord } from "../json.js";
@@ -153,7 +154,11 @@ export async function tryCall(
   gas: bigint,
 ): Promise<RevertReason | undefined> {
   const callWith = async (most: bigint): Promise<CallResult> =>
-    await callContract(rpc, { ...request, gas: toQuantity(most) }, block);
+    await callContract(
+      rpc,
+      { ...request, gas: numberToHexString(most) },
+      block,
+    );
   const answer = await callWith(gas).catch(async (error: unknown) => {
     if (gas <= TRANSACTION_GAS_CAP || !hasErrorCode(error, "VAULT_RPC_ERROR")) {
       throw error;

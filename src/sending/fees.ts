@@ -4,7 +4,7 @@ import { isDevelopmentNode } from "../rpc/chain.js";
 import { isNodeError } from "../rpc/errors.js";
 import type { CallRequest } from "../rpc/chain.js";
 import { max, min } from "@nomicfoundation/hardhat-utils/bigint";
-import { toQuantity } from "ethers";
+import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 import type { NetworkConfig } from "hardhat/types/config";
 
 import { fallbackTo, vaultError } from "../errors.js";
@@ -198,7 +198,10 @@ export async function resolveGas(
     const priced =
       gasPrice === undefined
         ? undefined
-        : await estimateGas(rpc, { ...free, gasPrice: toQuantity(gasPrice) })
+        : await estimateGas(rpc, {
+            ...free,
+            gasPrice: numberToHexString(gasPrice),
+          })
             // The account may be too poor to pay.
             .catch(fallbackTo(undefined, isNodeError));
     const estimate = priced ?? (await estimateGas(rpc, free));

@@ -1,5 +1,6 @@
 import { max } from "@nomicfoundation/hardhat-utils/bigint";
-import { Transaction, isHexString, toQuantity } from "ethers";
+import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
+import { Transaction, isHexString } from "ethers";
 import { z } from "zod";
 
 import { checksumAddress } from "../client/inputs.js";
@@ -139,7 +140,7 @@ export function toRpcTransaction(
   const { from, to, data, chainId, nonce, gas, fees } = unsigned;
   const numbers = { value: 0n, chainId, nonce, gas, ...fees };
   const quantities = Object.entries(numbers).map(
-    ([name, value]) => [name, toQuantity(value)] as const,
+    ([name, value]) => [name, numberToHexString(value)] as const,
   );
   const call = to === undefined ? { from, data } : { from, to, data };
   return { ...call, ...Object.fromEntries(quantities) };

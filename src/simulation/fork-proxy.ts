@@ -8,11 +8,12 @@ import path from "node:path";
 import { text } from "node:stream/consumers";
 import { setTimeout } from "node:timers/promises";
 
+import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 import {
   getDispatcher,
   postJsonRequest,
 } from "@nomicfoundation/hardhat-utils/request";
-import { isAddress, isHexString, toQuantity } from "ethers";
+import { isAddress, isHexString } from "ethers";
 
 import { asRecord, listOf } from "../json.js";
 import { requestAt, requireSameBranch } from "../rpc/blocks.js";
@@ -103,7 +104,7 @@ export class ForkProxy {
     settings: HttpSettings,
     private readonly block: { readonly number: number; readonly hash: string },
   ) {
-    this.#at = toQuantity(block.number);
+    this.#at = numberToHexString(block.number);
     this.#transport = new HttpTransport(settings);
     const node = new KnownNode(redactor);
     // Of several nodes behind the URL, one may still be behind.
@@ -174,7 +175,11 @@ export class ForkProxy {
           if (isAddress(address)) {
             wantAccount(address);
             for (const key of listOf(storageKeys)) {
-              want(STORAGE_METHOD, address, toQuantity(String(key)));
+              want(
+                STORAGE_METHOD,
+                address,
+                numberToHexString(BigInt(String(key))),
+              );
             }
           }
         }
@@ -338,7 +343,7 @@ export class ForkProxy {
     try {
       const result =
         method === "eth_blockNumber"
-          ? toQuantity(this.block.number + DEEP)
+          ? numberToHexString(this.block.number + DEEP)
           : await this.get([String(method), ...listOf(params)]);
       return { jsonrpc: "2.0", id, result };
     } catch (thrown) {

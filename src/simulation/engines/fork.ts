@@ -1,4 +1,5 @@
-import { dataSlice, toQuantity } from "ethers";
+import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
+import { dataSlice } from "ethers";
 
 import { withArchiveCheck } from "../../client/read-at-block.js";
 import { fallbackTo } from "../../errors.js";
@@ -53,7 +54,7 @@ const forkAndExecute: Execute = async (vault, attempt, watched) => {
       return { unavailable };
     }
     // The price of the transaction may be below the base fee that the simulator expects.
-    const baseFee = toQuantity(next.baseFeePerGas ?? 0n);
+    const baseFee = numberToHexString(next.baseFeePerGas ?? 0n);
     await forked.rpc
       .request("hardhat_setNextBlockBaseFeePerGas", [baseFee])
       // Hardforks before London have none.

@@ -1,5 +1,6 @@
 import { max } from "@nomicfoundation/hardhat-utils/bigint";
-import { isHexString, toQuantity } from "ethers";
+import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
+import { isHexString } from "ethers";
 
 import { NOBODYS_ADDRESS, lensCode, loanFor } from "../../client/lens/lens.js";
 import type { ReadCall } from "../../client/lens/lens.js";
@@ -108,7 +109,7 @@ async function mine(
   const { timestamp, baseFeePerGas = 0n } = await getNextBlock(rpc);
   // Else the network's own clock counts: it moves on while this waits for its turn.
   const time = next.isTimed === true ? next.timestamp : timestamp;
-  await rpc.request("evm_setNextBlockTimestamp", [toQuantity(time)]);
+  await rpc.request("evm_setNextBlockTimestamp", [numberToHexString(time)]);
   const before = await readAll(vault, watched, "pending");
   const account = accountIn(before, sender);
   // The simulator takes no less.
@@ -116,12 +117,12 @@ async function mine(
   const send = async (limit: bigint) => {
     const lent = loanFor(account, limit * price);
     // Also without a loan: an earlier try may have lent.
-    const wei = toQuantity(account.balance + lent);
+    const wei = numberToHexString(account.balance + lent);
     await rpc.request("hardhat_setBalance", [sender, wei]);
     const transaction = {
       ...settlementCall(route),
-      gas: toQuantity(limit),
-      gasPrice: toQuantity(price),
+      gas: numberToHexString(limit),
+      gasPrice: numberToHexString(price),
     };
     const hash = await rpc.request("eth_sendTransaction", [transaction]);
     assertInvariant(isHexString(hash, 32), "a transaction without a hash");

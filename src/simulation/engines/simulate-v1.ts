@@ -1,6 +1,7 @@
 import type { Buffer } from "node:buffer";
 
-import { isHexString, toQuantity } from "ethers";
+import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
+import { isHexString } from "ethers";
 
 import {
   NOBODYS_ADDRESS,
@@ -28,7 +29,7 @@ const METHOD = "eth_simulateV1";
 
 /** A node may give a read less: Geth shares 50,000,000 gas among all calls of a request. */
 const READ_GAS = 10_000_000n;
-const READ_GAS_HEX = toQuantity(READ_GAS);
+const READ_GAS_HEX = numberToHexString(READ_GAS);
 
 /**
  * Simulates with `eth_simulateV1`: the reads, a loan to a sender who needs one, the
@@ -130,16 +131,18 @@ function blockOf(
   const { data: input, ...call } = settlementCall(route);
   return {
     blockOverrides: {
-      number: toQuantity(number),
-      time: toQuantity(timestamp),
+      number: numberToHexString(number),
+      time: numberToHexString(timestamp),
       ...(baseFeePerGas !== undefined && {
-        baseFeePerGas: toQuantity(baseFeePerGas),
+        baseFeePerGas: numberToHexString(baseFeePerGas),
       }),
       // The gas limits of all calls together must fit into the block's.
-      gasLimit: toQuantity(gas + READ_GAS * BigInt(2 * before.length + 1)),
+      gasLimit: numberToHexString(
+        gas + READ_GAS * BigInt(2 * before.length + 1),
+      ),
     },
     stateOverrides: {
-      [NOBODYS_ADDRESS]: { code: lensCode, balance: toQuantity(fee) },
+      [NOBODYS_ADDRESS]: { code: lensCode, balance: numberToHexString(fee) },
     },
     calls: [
       ...before,
@@ -147,8 +150,8 @@ function blockOf(
       {
         ...call,
         input,
-        gas: toQuantity(gas),
-        gasPrice: toQuantity(gasPrice),
+        gas: numberToHexString(gas),
+        gasPrice: numberToHexString(gasPrice),
       },
       ...before,
     ],
