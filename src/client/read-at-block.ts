@@ -288,8 +288,6 @@ export async function readNewest(
     return undefined;
   }
   const { chainId, block } = lens;
-  // Another node behind the URL may lack it when it is read next.
-  context.rpc.node.noteBlock(block.number);
   return { chainId, block, values: answers.map(({ value }) => value) };
 }
 
