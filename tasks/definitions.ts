@@ -112,7 +112,7 @@ const tokens = option(
   "ERC-20 tokens that a guard forwards, and a simulation watches, as 0x…,0x… or none (default: `tokens` of the configuration)",
 );
 
-/** Of tasks that read with one call. */
+/** Of tasks that read at one block, which may be the pending one. */
 const ofReads = {
   at,
   raw,
@@ -201,7 +201,10 @@ const failingCalls = {
   ),
 };
 
-/** By name, as typed after `vault`. */
+/**
+ * By name, as typed after `vault`. Tasks of one read operation, as `vault pools`, are not here:
+ * {@link readTask} makes each from its entry in src/protocol/operations.ts.
+ */
 export const tasks = {
   status: describe("Show every reading at one block", {
     ...ofReads,

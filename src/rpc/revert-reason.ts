@@ -29,7 +29,7 @@ export interface RevertReason {
     | "invalid-opcode"
     | "unknown"
     | "none";
-  /** Text to show; it holds the contract's own words, not yet escaped. */
+  /** Text to show, with the contract's own words: an error escapes them (errors.ts). */
   readonly text: string;
   /** The revert data, 0x hex. */
   readonly data: string;

@@ -69,8 +69,9 @@ export async function toSimulation(
     ...one,
     before: amount ?? 0n,
     after:
-      (after.balances[index]?.amount ?? 0n) -
-      (index === 0 ? execution.surplus : 0n),
+      index === 0
+        ? execution.balanceWithoutFee
+        : (after.balances[index]?.amount ?? 0n),
   }));
   const { codeSize } = accountIn(before, from);
   // Then another account sends the transaction, and pays for the gas.

@@ -181,7 +181,8 @@ export async function simulateSettleAll(
     resolveFees(client.rpc, client.connection.networkConfig, choosing),
     client.locateAll(),
   ]);
-  const route = await findRoute(client, sender, next.base, asked);
+  const { tokens } = asked;
+  const route = await findRoute(client, sender, next.base, { tokens });
   return await simulate(client, { ...asked, route, price, contracts }, next);
 }
 

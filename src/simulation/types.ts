@@ -101,7 +101,10 @@ export interface Simulation {
 
 /** The block to simulate in. */
 export interface ChosenBlock extends NextBlock {
-  /** True if the caller named a time, also an `end` that has passed. */
+  /**
+   * True if the caller named a time, also an `end` that has passed. Else a network in process
+   * has its own clock, which goes on.
+   */
   readonly isTimed?: boolean;
 }
 
@@ -153,8 +156,8 @@ export interface Execution {
   readonly engine: SimulationEngine;
   readonly before: ChainState;
   readonly after: ChainState;
-  /** Wei lent to the sender between them, less what it has paid for gas. */
-  readonly surplus: bigint;
+  /** Wei that the sender has after it, as if nothing were lent and gas were free. */
+  readonly balanceWithoutFee: bigint;
   /** Wei for a unit of gas, as contracts saw it: the attempt's, or the least of the engine. */
   readonly gasPrice: bigint;
   readonly block: BlockInfo;

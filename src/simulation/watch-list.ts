@@ -76,6 +76,7 @@ export function makeWatchList(watched: {
     for (const [index, { name, call }] of named.entries()) {
       const given = answers[index];
       assertInvariant(given !== undefined, "a read without an answer");
+      // Some networks and proxies return a revert as a result.
       const returned = "data" in given ? returnedRevert(given.data) : undefined;
       const isRevert = (returned?.reverted.kind ?? "unknown") !== "unknown";
       const answer = isRevert && returned !== undefined ? returned : given;

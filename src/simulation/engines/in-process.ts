@@ -164,11 +164,13 @@ async function mine(
     gasUsed,
     gasGiven: limit,
   };
+  const after = await readAll(vault, watched, block.number);
+  const { balance: left } = accountIn(after, sender);
   return {
     engine: "in-process",
     before,
-    after: await readAll(vault, watched, block.number),
-    surplus: lent - gasUsed * price,
+    after,
+    balanceWithoutFee: left - lent + gasUsed * price,
     gasPrice: price,
     block: { number: block.number, timestamp: time },
     failed: (receipt.succeeded ?? error === undefined) ? undefined : failed,

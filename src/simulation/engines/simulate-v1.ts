@@ -46,9 +46,9 @@ export const executeBySimulateV1: Execute = async (vault, attempt, watched) => {
     return answer;
   }
   const [block, ...more] = parseSimulated(answer.result, networkName);
-  const readings = watched.reads.length;
+  const count = watched.reads.length;
   const { calls = [] } = block ?? {};
-  const [lend, settle] = calls.slice(readings);
+  const [lend, settle] = calls.slice(count);
   const transfers = transfersIn(settle?.logs);
   if (
     block === undefined ||
@@ -56,13 +56,14 @@ export const executeBySimulateV1: Execute = async (vault, attempt, watched) => {
     settle === undefined ||
     transfers === undefined ||
     more.length > 0 ||
-    calls.length !== 2 * readings + 2 ||
+    calls.length !== 2 * count + 2 ||
     settle.gasUsed < INTRINSIC_GAS ||
     (settle.maxUsedGas ?? settle.gasUsed) < settle.gasUsed
   ) {
     return { unavailable: `${METHOD} answers something else than it should` };
   }
-  // Geth shares 50,000,000 gas among all calls of a request.
+  // Geth shares 50,000,000 gas among all calls of a request: one that had less than it was to
+  // have proves nothing. A settlement that used up all that it was given has failed by itself.
   const starved = calls.find((call) => {
     if (call.succeeded || call === lend) {
       return false;
@@ -77,8 +78,8 @@ export const executeBySimulateV1: Execute = async (vault, attempt, watched) => {
     };
   }
   const answers = calls.map(answerOf);
-  const before = watched.decode(answers.slice(0, readings));
-  const after = watched.decode(answers.slice(readings + 2));
+  const before = watched.decode(answers.slice(0, count));
+  const after = watched.decode(answers.slice(count + 2));
   if (before === undefined || after === undefined) {
     return { unavailable: `${METHOD} does not apply state overrides` };
   }
@@ -97,12 +98,12 @@ export const executeBySimulateV1: Execute = async (vault, attempt, watched) => {
   const gain = succeeded ? gainOf(route.from, transfers) : 0n;
   const left = accountIn(after, route.from).balance;
   // Some nodes charge nothing in a simulation.
-  const isFree = left === sender.balance + lent + gain;
+  const fee = left === sender.balance + lent + gain ? 0n : gasUsed * gasPrice;
   return {
     engine: "simulateV1",
     before,
     after,
-    surplus: lent - (isFree ? 0n : gasUsed * gasPrice),
+    balanceWithoutFee: left - lent + fee,
     gasPrice,
     block: { number, timestamp },
     failed: succeeded ? undefined : { ...settle, gasGiven: gas },
