@@ -43,7 +43,7 @@ const others = {
     },
     VAULT_LIVE_NETWORK: {
       text: "Network {network} (chain id {chainId}, client {client}) is not a known development node, and mocks are for these.",
-      fix: "Use anvil, `hardhat node` or an in-process network. To pay for mocks there, pass `allowLiveNetwork` to deployMocks(), or run `npx hardhat vault deploy-mocks --yes`.",
+      fix: "Use anvil, `hardhat node` or an in-process network. Elsewhere, only deployMocks() with `allowLiveNetwork` and `npx hardhat vault deploy-mocks --yes` are possible, and cost money.",
     },
     VAULT_INVALID_FIXTURE: {
       text: "The fixture {file} cannot be used: {problem}.",
@@ -186,7 +186,7 @@ const refusals = {
     },
     VAULT_FEE_ABOVE_LIMIT: {
       text: "The transaction needs {what} of {price} per gas on network {network}, which is above the limit of {limit} ({setting}).",
-      fix: "Try again when gas is cheaper, or raise {setting}. Nothing was sent.",
+      fix: "Try again when gas is cheaper, or raise {setting}: an option only lowers a limit of the configuration. Nothing was sent.",
     },
     VAULT_FEE_LIMIT_NEEDED: {
       text: "Nobody is asked, network {network} is live, and no limit bounds the fee. A unit of gas costs {price} now.",
@@ -212,7 +212,7 @@ const refusals = {
     },
     VAULT_NO_TERMINAL: {
       text: "The task cannot ask for confirmation, because there is no terminal.",
-      fix: "Pass --yes to go on without a question. `settle` needs --retry-reverted, too, if an earlier settlement of this round reverted. Nothing was sent.",
+      fix: "Pass --yes to go on without a question. Nothing was sent.",
     },
     VAULT_PREVIEW_CHANGED: {
       text: "The settlement was simulated again before sending, and {change}.",
@@ -260,8 +260,7 @@ const refusals = {
     },
     VAULT_GUARD_KEEPS_TOKENS: {
       text: "The settlement would leave tokens in the guard {guard}, from which nobody can take them: {tokens}.",
-      fix: "Name them, and the guard forwards them: set {setting} to {list}, or pass `tokens: {list}`. It forwards ERC-20 tokens and native currency alone: for others, remove `guard` from the settings. Nothing was sent.",
-      cli: "Name them, and the guard forwards them: set {setting} to {list}, or add --tokens {option}. It forwards ERC-20 tokens and native currency alone: for others, remove `guard` from the settings. Nothing was sent.",
+      fix: "Name them, and the guard forwards them: set {setting} to {list}, pass `tokens: {list}`, or run `npx hardhat vault settle{--network} --tokens {option}`. It forwards ERC-20 tokens and native currency alone: for others, remove `guard` from the settings. Nothing was sent.",
     },
     VAULT_TOKENS_NOT_KNOWN: {
       text: "On network {network}, {problem}. So it is not known which tokens the vault pays to its caller, the guard {guard}, which forwards those alone that are named.",

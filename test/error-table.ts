@@ -63,7 +63,6 @@ describe("the table of errors", () => {
       VAULT_WOULD_NOT_SETTLE: "settle",
       VAULT_FEE_LIMIT_NEEDED: "settle",
       VAULT_REVERTED_BEFORE: "settle",
-      VAULT_GUARD_KEEPS_TOKENS: "settle",
       VAULT_TOKENS_NOT_KNOWN: "settle",
       VAULT_TOKEN_DECIMALS_NOT_CONFIGURED: "margins",
     };

@@ -166,6 +166,17 @@ describe("the tokens that a vault pays through a guard", () => {
     });
   });
 
+  for (const typed of ["simulate", "settle --yes", "doctor"]) {
+    it(`vault ${typed} names --tokens for a reward that would stay in the guard`, async () => {
+      const { contracts, token, setReward } = await open();
+      await setReward(token);
+      const settings = { from: keeper.settler, vault: { contracts, guard } };
+      const hre = await hreOnLive(keeper.node.url, settings);
+      const { stdout } = await runTyped(hre, typed);
+      expect(stdout).to.include(` --tokens ${await token.getAddress()}`);
+    });
+  }
+
   it("settleAll without a preview takes no event that only looks like a transfer for a token that stayed", async () => {
     const { setReward, deployToken, settle } = await open();
     const odd = await deployToken("OddToken", 2, false, true);

@@ -210,7 +210,9 @@ describe("the proposal of settleAll", () => {
       network: { vault: { maxFeePerGasLimit: 7n } },
       options: { maxFeePerGas: 100n },
       is: "refused VAULT_FEE_ABOVE_LIMIT",
-      says: ["networks.scripted.vault.maxFeePerGasLimit"],
+      says: [
+        "networks.scripted.vault.maxFeePerGasLimit: an option only lowers",
+      ],
     },
     {
       title: "signs with no more than the limit",

@@ -216,7 +216,7 @@ describe("an error on the command line", () => {
     ],
     [
       vaultError("VAULT_FEE_ABOVE_LIMIT", dear),
-      ...(["--max-fee-per-gas", "or raise --max-fee-per-gas. Not"] as const),
+      ...(["--max-fee-per-gas", "or raise --max-fee-per-gas: an"] as const),
     ],
     [
       vaultError("VAULT_SETTLEMENT_UNFINISHED", unfinished),

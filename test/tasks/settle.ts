@@ -188,7 +188,7 @@ describe("vault settle", () => {
     const { settlement, ok } = await run({});
     expect(settlement).to.include({ code: "VAULT_NO_TERMINAL" });
     expect(settlement["reason"]).to.include(
-      "Pass --yes to go on without a question. `settle` needs --retry-reverted, too, if an earlier settlement of this round reverted.",
+      "Pass --yes to go on without a question. Nothing was sent.",
     );
     expect([ok, keeper.sends]).to.deep.equal([false, 0]);
   });

@@ -86,6 +86,9 @@ describe("vault deploy-guard", () => {
     const settler = addressAt(5);
     const { guard, exitCode } = await deployed(`--settler ${settler}`);
     expect(guard).to.include({ code: "VAULT_NO_TERMINAL" });
+    expect(guard["message"]).to.match(
+      /without a question\. Nothing was sent\.$/u,
+    );
     expect(exitCode).to.equal(1);
     expect(await settlerAt(guardAddressOf(settler))).to.equal(undefined);
   });
