@@ -145,7 +145,7 @@ export interface Opening extends Pick<CommonValues, "at" | "instance"> {
   readonly limitsEachStep?: boolean;
   /**
    * Upper bound for the configured timeout of a request, after which Hardhat ends one that
-   * nobody waits for any more. Default: `timeout`.
+   * nobody waits for any more. Default: what is left of `timeout`.
    */
   readonly requestTimeout?: number;
 }
