@@ -27,6 +27,9 @@ export class Pace {
 
   /** As TCP does: half as many turns after a refusal, one more after four times as many answers. */
   public adapt(isRateLimited: boolean): void {
+    if (!isRateLimited && this.#atOnce === MAX_CONCURRENCY) {
+      return;
+    }
     const now = performance.now();
     if (!isRateLimited) {
       const faster = this.#atOnce + 0.25 / this.#atOnce;
