@@ -347,11 +347,15 @@ export class VaultClient extends ReadMethods {
     { from, timeout, signal, onRetry }: Omit<ReadOptions, "blockTag">,
     standardTimeout?: number,
   ): this {
+    const given = [from, timeout ?? standardTimeout, signal, onRetry];
+    if (given.every((one) => one === undefined)) {
+      return this;
+    }
     const milliseconds =
       timeout === undefined ? undefined : parseDuration("timeout", timeout);
-    const given = { timeout: milliseconds, signal, onRetry };
+    const options = { timeout: milliseconds, signal, onRetry };
     return this.copy({
-      rpc: this.rpc.withOptions(given, standardTimeout),
+      rpc: this.rpc.withOptions(options, standardTimeout),
       from: from === undefined ? this.from : parseAccount(from, "from"),
     });
   }
