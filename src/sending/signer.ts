@@ -67,12 +67,13 @@ export async function resolveSigner(
     }
   }
   // Accounts of the node, or of a plugin for a hardware wallet. Public endpoints have none:
-  // some return an empty list, some refuse.
+  // some return an empty list, some refuse. One that is busy may have some.
   const listed = await getAccounts(rpc).catch(
     fallbackTo(
       [],
       ({ code, details }) =>
-        code === "VAULT_RPC_ERROR" || details["kind"] === "refused",
+        details["kind"] === "refused" ||
+        (code === "VAULT_RPC_ERROR" && details["kind"] !== "busy"),
     ),
   );
   const accounts = listed.map((account) =>

@@ -236,6 +236,16 @@ describe("the account that settles", () => {
       Object.assign(new Error("no"), { code: -32_601 }),
     ],
     ["VAULT_NO_SENDER", "a gateway that forbids it", new StatusError(403)],
+    [
+      "VAULT_RPC_ERROR",
+      "no time, by its limit of the rate",
+      Object.assign(new Error("slow down"), { code: -32_005 }),
+    ],
+    [
+      "VAULT_RPC_ERROR",
+      "no time, by HTTP's code for that",
+      Object.assign(new Error("slow down"), { code: 429 }),
+    ],
     ["VAULT_NETWORK_UNREACHABLE", "no answer", codedError("ECONNRESET")],
   ] as const) {
     it(`findSender() throws ${code} if the node has ${what}`, async () => {
