@@ -71,11 +71,21 @@ function fail(detail: string, fix: string): Finding {
   return { status: "fail", detail, fix };
 }
 
-/** @throws any error that is not one of this package */
+/** Failures of the node: nothing is known then of what was to be checked. */
+const ofNode: ReadonlySet<VaultErrorCode> = new Set([
+  "VAULT_RPC_TIMEOUT",
+  "VAULT_NETWORK_UNREACHABLE",
+  "VAULT_RPC_ERROR",
+]);
+
+/**
+ * @param status That of any error but the node's, which always fails.
+ * @throws any error that is not one of this package
+ */
 function findingOf(thrown: unknown, status: Check["status"] = "fail"): Finding {
   const { error } = failedReading(thrown);
   const { shortMessage: detail, fix } = textsForCommandLine(error);
-  return { status, detail, fix };
+  return { status: ofNode.has(error.code) ? "fail" : status, detail, fix };
 }
 
 export function failed(name: string, thrown: unknown): Check {
@@ -399,7 +409,7 @@ async function examineNextRun(
   if (code === null) {
     return ok("the round is settled: a settlement cannot be tried now");
   }
-  return (lasting.has(code) ? fail : warn)(
+  return (lasting.has(code) || ofNode.has(code) ? fail : warn)(
     `${as}: ${why}`,
     fix ?? SETTLEMENT_FIX,
   );

@@ -17,6 +17,7 @@ import {
   documentedAnswer,
   documentedContracts,
 } from "../helpers/documented-node.js";
+import { codedError } from "../helpers/foreign-errors.js";
 import { entry, journalSubject, useKeeper } from "../helpers/keeper.js";
 import { pathsOf } from "../helpers/readings.js";
 import {
@@ -432,6 +433,26 @@ describe("what doctor finds out of a signer", () => {
     node.on("eth_accounts", () => 5);
     expect(outline(await examine(node))).to.deep.equal(["signer fail"]);
   });
+
+  const late = codedError("UND_ERR_HEADERS_TIMEOUT");
+  for (const [title, method, error] of [
+    ["the simulation in time", "eth_simulateV1", late],
+    ["the readings in time that follow it", "eth_call", late],
+    ["for the nonce", "eth_getTransactionCount", codedError("ECONNREFUSED")],
+  ] as const) {
+    it(`doctor fails if the node does not answer ${title}, when the settlement is tried`, async () => {
+      const node = new ScriptedNode();
+      node.on(method, async (_params, answer) => {
+        if (method !== "eth_call" || node.count("eth_simulateV1") > 0) {
+          throw error;
+        }
+        return await answer();
+      });
+      const settlement = named(await examine(node), "settlement");
+      expect(settlement.status, settlement.detail).to.equal("fail");
+      expect(settlement.detail).to.match(/did not answer|cannot be reached/u);
+    });
+  }
 
   it("doctor warns that nothing is settled without a factory", async () => {
     const checks = await examine(undefined, 10n ** 9n, { vault: VAULT });
