@@ -376,10 +376,12 @@ async function whatStays(
   const riseOf = async (
     read: (block: BlockId) => Promise<unknown>,
   ): Promise<bigint> => {
-    const before = await read(parent);
     const after = await read({ number, hash });
-    const areKnown = typeof before === "bigint" && typeof after === "bigint";
-    return areKnown ? after - before : 0n;
+    if (typeof after !== "bigint" || after === 0n) {
+      return 0n;
+    }
+    const before = await read(parent);
+    return typeof before === "bigint" ? after - before : 0n;
   };
   const kept: Address[] = [];
   const suspects = contractsNaming(address, logs).filter(

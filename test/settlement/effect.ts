@@ -22,6 +22,7 @@ import {
   VAULT,
   nextRound,
   settledRound,
+  word,
 } from "../helpers/scripted-contracts.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
 import { NOT_YET } from "../helpers/settlement-cases.js";
@@ -72,8 +73,8 @@ interface Case {
 }
 
 let chain: ScriptedNode;
-/** The node has no state of a block, by number and by hash. */
-const forgets = (block: number) => (): void => {
+/** The node has no state of a block, by number and by hash; the guard has that much of the token. */
+const forgets = (block: number, held?: bigint) => (): void => {
   chain.on("eth_call", async (params, answer) => {
     const { blockHash, blockNumber = params[1] } = fieldsOf(params[1]);
     const number = `0x${block.toString(16)}`;
@@ -83,7 +84,9 @@ const forgets = (block: number) => (): void => {
     if (blockNumber === number || blockHash === hash) {
       throw new Error("missing trie node");
     }
-    return await answer();
+    return held !== undefined && fieldsOf(params[0])["to"] === TOKEN
+      ? `0x${word(held)}`
+      : await answer();
   });
 };
 /** A node of another branch answers for this number. */
@@ -379,10 +382,18 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
       title:
         "is settled, and says that a token may stay in the guard, if it was transferred there and the state of the block before is gone: VAULT_GUARD_KEEPS_TOKENS",
       isGuarded: true,
-      node: forgets(5),
+      node: forgets(5, 7n),
       receipt: { logs: [transferLog(TOKEN, GUARD)] },
       is: { status: "settled", code: "VAULT_GUARD_KEEPS_TOKENS" },
       says: new RegExp(`tokens stay in the guard .*: ${TOKEN}\\.`, "u"),
+    },
+    {
+      title:
+        "is settled, and nothing stays, if the guard has none of a token that was transferred there, and the state of the block before is gone",
+      isGuarded: true,
+      node: forgets(5, 0n),
+      receipt: { logs: [transferLog(TOKEN, GUARD)] },
+      is: settled,
     },
     {
       title:
