@@ -10,7 +10,9 @@ import { MOCKS_SOURCE, fixedAddresses } from "../client/contracts.js";
 import type { ContractAddresses } from "../client/contracts.js";
 import { isFailedReading } from "../client/read-at-block.js";
 import { VaultClient } from "../client/vault-client.js";
+import { invalidArgument } from "../errors.js";
 import { hasHost, isInProcess } from "../host.js";
+import { asRecord } from "../json.js";
 import {
   byRole,
   contractRoleNames,
@@ -122,11 +124,18 @@ function vaultOf<VaultT extends VaultClient>(
   vaultOrProvider: VaultT | Eip1193Provider,
   contracts: ContractAddresses = {},
 ): VaultT {
-  const isVault = vaultOrProvider instanceof VaultClient;
+  if (vaultOrProvider instanceof VaultClient) {
+    return vaultOrProvider;
+  }
+  if (typeof asRecord(vaultOrProvider)["getLatestRoundInfo"] === "function") {
+    throw invalidArgument(
+      "vault",
+      "it is hre.vault, or of another copy of the package (`npm ls hardhat-vault`)",
+      "Pass `await hre.vault.connect()`, or install the package once.",
+    );
+  }
   // for a provider, VaultT is VaultClient
-  return (
-    isVault ? vaultOrProvider : new VaultClient(vaultOrProvider, contracts)
-  ) as VaultT;
+  return new VaultClient(vaultOrProvider, contracts) as VaultT;
 }
 
 async function chooseState(

@@ -297,6 +297,27 @@ describe("mocks on anvil", () => {
     });
   }
 
+  it("deployMocks() and connectMocks() refuse a vault of another copy of the package, and name the command that shows it: VAULT_INVALID_ARGUMENT", async () => {
+    // It has the methods, but another class.
+    const other = { getLatestRoundInfo: async () => await Promise.resolve() };
+    const { vault: lazy } = await createTestHre();
+    for (const vault of [other, lazy]) {
+      for (const use of [deployMocks, connectMocks]) {
+        const using = async (): Promise<unknown> => {
+          const used: unknown = Reflect.apply(use, undefined, [vault]);
+          return await used;
+        };
+        const { message } = await expectVaultError(
+          using,
+          "VAULT_INVALID_ARGUMENT",
+        );
+        expect(message)
+          .to.contain("another copy of the package (`npm ls hardhat-vault`)")
+          .and.contain("hre.vault.connect()");
+      }
+    }
+  });
+
   it("deployMocks() needs an account that can send: VAULT_NO_SIGNER", async () => {
     await expectVaultError(
       deployMocks(instead("eth_accounts", () => [])),
