@@ -30,7 +30,7 @@ import { scenarios } from "./scenarios.js";
 import {
   checkChanges,
   checkList,
-  checkTerms,
+  marginTerms,
   orderQueries,
   partlyChanged,
 } from "./state.js";
@@ -212,7 +212,7 @@ async function fixtureState(json: unknown): Promise<MockState> {
     margins: checkList(margins, "margins").filter((each, index) => {
       const { maxVolume, APY, endTime, ...result } = asRecord(each);
       const terms = { maxVolume, APY, endTime };
-      const args = [checkTerms(terms, `margins[${index}]`)];
+      const args = [marginTerms.parse(terms, { path: ["margins", index] })];
       return answerIn("calMargins", args, result) !== undefined;
     }),
     failures,

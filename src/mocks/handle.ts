@@ -31,12 +31,7 @@ import {
 } from "./mock-contracts.js";
 import type { MockAddresses, ScriptCall } from "./mock-contracts.js";
 import type { ScenarioName } from "./scenarios.js";
-import {
-  callsFor,
-  checkChanges,
-  checkNextRound,
-  partlyChanged,
-} from "./state.js";
+import { callsFor, checkChanges, nextRound, partlyChanged } from "./state.js";
 import type { MockOverrides, NextRound } from "./types.js";
 
 export interface MockContracts {
@@ -133,7 +128,9 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
    */
   public async startNextRound(round: Partial<NextRound> = {}): Promise<void> {
     // each value was checked to be of the type that its field has
-    const terms = checkNextRound(round, "round") as Partial<NextRound>;
+    const terms = nextRound.parse(round, {
+      path: ["round"],
+    }) as Partial<NextRound>;
     await this.#script(async () => {
       const latest = await this.vault.getLatestRoundInfo();
       const startTime = terms.startTime ?? (await readClock(this.vault));

@@ -1,5 +1,6 @@
 import { capitalize } from "@nomicfoundation/hardhat-utils/string";
 import { ZeroAddress, id as hashText } from "ethers";
+import { z } from "zod";
 
 import {
   checkKeys,
@@ -11,6 +12,7 @@ import {
   requireOneOf,
 } from "../client/inputs.js";
 import { assertInvariant, invalidArgument } from "../errors.js";
+import type { Schema } from "../files/project-file.js";
 import { asRecord } from "../json.js";
 import {
   get,
@@ -24,7 +26,6 @@ import type {
   ContractRole,
   Field,
   Query,
-  ReadOperationName,
   VaultOrder,
 } from "../protocol/index.js";
 import { callsForFailure, checkFailure } from "./failure.js";
@@ -75,46 +76,53 @@ export function checkValue(
   }
 }
 
-/** Checks a value, and returns it as the mocks take it; `place` names it in errors. */
-type ValueCheck = (given: unknown, place: string) => unknown;
+/** Of an object's values, by their names. */
+type Schemas = Readonly<Record<string, Schema>>;
+type Shape = Readonly<Record<string, Schema | Schemas>>;
 
-/** Checks of an object's values by their names. */
-interface ValueChecks {
-  readonly [name: string]: ValueCheck | ValueChecks;
+/** @param check Throws the error of a value, which names its place, as `margins[0].APY`. */
+function checkedBy(check: (given: unknown, place: string) => unknown): Schema {
+  return z.unknown().transform((given, { path }) => {
+    const place = path
+      .map((key) => (typeof key === "number" ? `[${key}]` : `.${key}`))
+      .join("")
+      .slice(1);
+    if (given === undefined) {
+      throw invalidArgument(place, "it is missing");
+    }
+    return check(given, place === "" ? "The changes to the mocks" : place);
+  });
 }
 
-function valueOf(field: CheckedField): ValueCheck {
-  return (given, place) => checkValue(field, given, place);
+function valueOf(field: CheckedField): Schema {
+  return checkedBy((given, place) => checkValue(field, given, place));
 }
 
-function valuesOf(
-  fields: readonly Field[],
-): Readonly<Record<string, ValueCheck>> {
+function valuesOf(fields: readonly Field[]): Schemas {
   return Object.fromEntries(
     fields.map((field) => [field.name, valueOf(field)]),
   );
 }
 
-/**
- * Checks an object. A misspelt key, which would change nothing, is refused; undefined values
- * are left out.
- */
-function objectOf(checks: ValueChecks, required: object = {}): ValueCheck {
-  return (given, place) => {
-    const where = place === "" ? "The changes to the mocks" : place;
-    const values = checkKeys(where, given, "field", Object.keys(checks));
-    const checked: Record<string, unknown> = {};
-    for (const [name, check] of Object.entries(checks)) {
-      const within = place === "" ? name : `${place}.${name}`;
-      if (values[name] !== undefined) {
-        const checkOne = typeof check === "function" ? check : objectOf(check);
-        checked[name] = checkOne(values[name], within);
-      } else if (name in required) {
-        throw invalidArgument(within, "it is missing");
-      }
-    }
-    return checked;
-  };
+/** A misspelt key, which would change nothing, is refused; undefined values are left out. */
+function objectOf(optional: Shape, required: Schemas = {}): Schema {
+  const shape: Record<string, Schema> = { ...required };
+  for (const [name, field] of Object.entries(optional)) {
+    const schema = field instanceof z.ZodType ? field : objectOf(field);
+    shape[name] = schema.optional();
+  }
+  const names = Object.keys(shape);
+  return checkedBy((given, place) =>
+    definedIn(checkKeys(place, given, "field", names), names),
+  ).pipe(z.object(shape));
+}
+
+function definedIn(values: object, names: readonly string[]): object {
+  return Object.fromEntries(
+    names
+      .map((name) => [name, asRecord(values)[name]] as const)
+      .filter(([, value]) => value !== undefined),
+  );
 }
 
 export function checkList(given: unknown, place: string): readonly unknown[] {
@@ -124,29 +132,13 @@ export function checkList(given: unknown, place: string): readonly unknown[] {
   return given;
 }
 
-function arrayOf(check: ValueCheck): ValueCheck {
-  return (given, place) =>
-    checkList(given, place).map((each, index) =>
-      check(each, `${place}[${index}]`),
-    );
-}
-
-function orNull(check: ValueCheck): ValueCheck {
-  return (given, place) => (given === null ? null : check(given, place));
-}
-
-/** An answer with several values may have some of them. */
-function answerOf(operation: ReadOperationName): ValueCheck | ValueChecks {
+const readings: Record<string, Schema | Schemas> = {};
+for (const { operation, path } of standaloneQueries) {
   const { outputs } = operationEntry(operation);
   const [only, ...others] = outputs;
-  return only !== undefined && others.length === 0
-    ? valueOf(only)
-    : valuesOf(outputs);
-}
-
-const readings: Record<string, ValueCheck | ValueChecks> = {};
-for (const { operation, path } of standaloneQueries) {
-  set(readings, path, answerOf(operation));
+  const isOne = only !== undefined && others.length === 0;
+  // An answer with several values may have some of them.
+  set(readings, path, isOne ? valueOf(only) : objectOf(valuesOf(outputs)));
 }
 
 const { getLatestRoundInfo, getOrderInfo, calMargins } = operations;
@@ -157,7 +149,7 @@ const flag = valueOf({ type: "bool", unit: "none" });
 const address = valueOf({ type: "address", unit: "none" });
 
 /** A round without the values that a settlement writes. */
-export const checkNextRound = objectOf(
+export const nextRound: Schema = objectOf(
   valuesOf(
     getLatestRoundInfo.outputs.filter(
       ({ name }) => !name.startsWith("settled"),
@@ -165,37 +157,34 @@ export const checkNextRound = objectOf(
   ),
 );
 
+/** The arguments of `calMargins`. */
+export const marginTerms: Schema = objectOf({}, terms);
+
 /** In the order of `UnknownOrders` in MockTrading.sol. */
 const unknownAnswers: readonly UnknownOrders[] = ["zeros", "revert", "invalid"];
 
-const someMargins = objectOf(amounts);
-const marginsByTerms = arrayOf(objectOf({ ...amounts, ...terms }, amounts));
-const someOrNoOrder = orNull(objectOf(valuesOf(getOrderInfo.outputs)));
-
-const range = { firstId: uint256, lastId: uint256 };
-const reward = { amount: uint256, token: address };
-
-const changesCheck = objectOf({
+const stateChanges = objectOf({
   ...readings,
-  margins: (given, place) =>
-    (Array.isArray(given) ? marginsByTerms : someMargins)(given, place),
-  orders: (given, place) => {
-    const checks: Record<string, ValueCheck> = {};
-    for (const { path } of orderQueries(given)) {
-      checks[String(path[1])] = someOrNoOrder;
-    }
-    return objectOf(checks)(given, place);
-  },
-  generatedOrders: orNull(objectOf(range, range)),
-  unknownOrders: (given, place) => requireOneOf(unknownAnswers, given, place),
-  settlement: {
+  margins: z.array(objectOf(terms, amounts)).or(objectOf(amounts)),
+  orders: checkedBy((given) => {
+    const ids = orderQueries(given).map(({ path }) => String(path[1]));
+    return definedIn(asRecord(given), ids);
+  }).pipe(z.record(objectOf(valuesOf(getOrderInfo.outputs)).nullable())),
+  generatedOrders: objectOf(
+    {},
+    { firstId: uint256, lastId: uint256 },
+  ).nullable(),
+  unknownOrders: checkedBy((given, place) =>
+    requireOneOf(unknownAnswers, given, place),
+  ),
+  settlement: objectOf({
     settledPrice: uint256,
     settledAmount: uint256,
     notBeforeEnd: flag,
     needsPrice: flag,
-    reward: orNull(objectOf(reward, { amount: uint256 })),
-  },
-  failures: arrayOf(checkFailure),
+    reward: objectOf({ token: address }, { amount: uint256 }).nullable(),
+  }),
+  failures: checkedBy(checkList).pipe(z.array(checkedBy(checkFailure))),
 });
 
 /** Checked changes to a state. */
@@ -208,11 +197,8 @@ export type StateChanges = Omit<MockOverrides, "orders" | "generatedOrders"> & {
 /** Refuses unknown keys, and values that a contract cannot hold. */
 export function checkChanges(overrides: unknown = {}): StateChanges {
   // each value was checked to be of the type that its field has
-  return changesCheck(overrides, "") as StateChanges;
+  return stateChanges.parse(overrides) as StateChanges;
 }
-
-/** Checks arguments of `calMargins`. */
-export const checkTerms = objectOf(terms, terms);
 
 /** The readings of the orders in an object that has them by their ids. */
 export function orderQueries(orders: unknown): readonly Query[] {
