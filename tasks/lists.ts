@@ -97,7 +97,7 @@ export function orderListing(
             error: `${order.error.code}: ${order.error.shortMessage}`,
           }
         : { ...order, status: order.empty === true ? "empty" : "ok" },
-    toTable: (some) => orderTable(some.filter(isOrder), context),
+    toTable: (some, width) => orderTable(some.filter(isOrder), context, width),
     failures: () => failed,
     doubts: () =>
       present([
@@ -117,28 +117,51 @@ const shownOrderFields = orderFields.filter(
   ({ name }) => !/^(?:exFee|lockFee|newLockFee|marginFee)$/u.test(name),
 );
 
-function orderTable(orders: readonly Order[], context: FormatContext): Table {
+function orderTable(
+  orders: readonly Order[],
+  context: FormatContext,
+  width: number,
+): Table {
+  const isShort = width !== Infinity && !context.raw;
   return table(
-    ["Id", ...shownOrderFields.map(({ label }) => label)],
+    [
+      "Id",
+      ...shownOrderFields.map(({ label }) =>
+        isShort ? label.replace("Open positions", "Positions") : label,
+      ),
+    ],
     orders.map((order) => [
       `${order.orderID}`,
       ...shownOrderFields.map((field) => {
         const cell = formatValue(field, order[field.name], context);
-        return context.raw ? cell : shorten(field, cell);
+        return isShort ? shorten(field, cell) : cell;
       }),
     ]),
   );
 }
 
-function shorten({ type, isLikelyTime }: Field, cell: Cell): Cell {
+/** So that an order has one line of 120 columns. What is cut is marked, and never rounded. */
+function shorten({ type }: Field, cell: Cell): Cell {
   const { text } = cell;
   if (type === "address") {
     return { text: `${text.slice(0, 6)}…${text.slice(-4)}` };
   }
-  return isLikelyTime === true
-    ? { ...cell, text: text.replace(/T.*/u, "") }
-    : cell;
+  // Strings are the chain's.
+  if (type !== "uint256") {
+    return cell;
+  }
+  const digits = text.replaceAll(/\D/gu, "");
+  if (text.endsWith(" raw") && digits.length > 9) {
+    const [first = "", ...others] = digits;
+    const shown = `${first}.${others.slice(0, 4).join("")}…e${others.length}`;
+    return { text: shown, footnote: CUT };
+  }
+  const date = text.replace(/T.*/u, "");
+  return { ...cell, text: date.replace(/(\.\d{4})\d+/u, "$1…") };
 }
+
+const CUT =
+  "Values such as 6.4123…e22 are unscaled integers, cut: see tokenDecimals and displayDecimals.";
 
 export const roundsAction = readAction(
   tasks.rounds,

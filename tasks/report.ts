@@ -48,7 +48,7 @@ export default readAction(tasks.report, async (vault, args, surroundings) => {
     parts.push(
       chapter("Rounds"),
       ...strikesFigure(rounds, context),
-      listing.toTable(rounds),
+      listing.toTable(rounds, Infinity),
       notes(...listing.doubts()),
     );
   }
@@ -84,7 +84,7 @@ export default readAction(tasks.report, async (vault, args, surroundings) => {
       // Browsers lay out this many rows without a delay.
       ...section(
         orders.length > 1_000 ? "The first 1,000 orders" : "Every order",
-        listing.toTable(orders.slice(0, 1_000)),
+        listing.toTable(orders.slice(0, 1_000), Infinity),
       ),
     );
     failures += listing.failures();

@@ -97,7 +97,8 @@ export interface Listing<Item> {
   /** Columns of CSV. */
   readonly columns: readonly string[];
   readonly toRow: (item: Item) => object;
-  readonly toTable: (items: readonly Item[]) => Table;
+  /** @param width As in {@link Style}: only a terminal's table is shortened. */
+  readonly toTable: (items: readonly Item[], width: number) => Table;
   /** What is odd about the items; asked for at the end. */
   readonly doubts: () => readonly string[];
 }
@@ -172,7 +173,7 @@ async function* render<Item>(
     } else if (form === "csv") {
       yield toCsvRows(batch.map(toRow), columns, decimals);
     } else {
-      const table = listing.toTable(batch);
+      const table = listing.toTable(batch, style.width);
       count += table.rows.length;
       if (!isEmpty(table)) {
         yield `${renderText([...heading, table], style)}\n\n`;

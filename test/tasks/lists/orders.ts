@@ -10,9 +10,11 @@ import { hreOnLive } from "../../helpers/hre.js";
 import { listingEnvelope, writeOrders } from "../../helpers/listings.js";
 import { SECOND, THIRD } from "../../helpers/names.js";
 import { startRpcServer } from "../../helpers/rpc-server.js";
+import { KeptOutput } from "../../helpers/screens.js";
 import { runVaultTask } from "../../helpers/run-vault-task.js";
 import { useTasks } from "../../helpers/use-tasks.js";
 import { zeroAnswer } from "../../helpers/zero-answer.js";
+import { createStyle } from "../../../tasks/output/screen.js";
 
 // How a listing is written: ../output/listing.ts.
 describe("vault orders", () => {
@@ -174,20 +176,31 @@ describe("orders in each form", () => {
   const empty: Order = { orderID: 4n, ...zeroAnswer("getOrderInfo") };
   const error = vaultError("VAULT_INTERNAL", { problem: "none" });
   const failed: ListedOrder = { orderID: 5n, error };
-  const tableOf = async (orders: readonly ListedOrder[], settings = {}) =>
-    (await writeOrders(orders, "table", settings)).out.split("\n");
+  /** On a terminal of so many columns, or in a file or a pipe. */
+  const tableOf = async (
+    orders: readonly ListedOrder[],
+    settings = {},
+    width = Infinity,
+  ): Promise<readonly string[]> => {
+    const style = { ...createStyle({}), width };
+    const out = new KeptOutput({ style });
+    await writeOrders(orders, "table", settings, out);
+    return out.text.split("\n");
+  };
+  const cellsOf = (line = ""): readonly string[] => line.trim().split(/ {2,}/u);
 
-  it("a table marks unscaled values, and shortens holders and dates", async () => {
+  it("a table on a terminal marks unscaled values, and shortens holders and dates", async () => {
     const displayDecimals = { "order.openPrice": 3 };
     const odd = { ...order, state: 7 };
-    const [, heading = "", row = "", second = "", , ...notes] = await tableOf(
+    const [, heading, row, second, , ...notes] = await tableOf(
       [order, odd],
       { displayDecimals },
+      120,
     );
-    expect(heading.split(/ {2,}/u)).to.include.members([
+    expect(cellsOf(heading)).to.include.members([
       ...["Opening price", "Margin", "Opened"],
     ]);
-    expect(row.split(/ {2,}/u)).to.deep.equal([
+    expect(cellsOf(row)).to.deep.equal([
       ...["12345", "ETH-USDT", `${SECOND.slice(0, 6)}…${SECOND.slice(-4)}`],
       ...["2,100 raw", "2.5", "26 raw", "2023-11-13", "29 raw"],
       ...["put (2)", "open (1)"],
@@ -200,17 +213,96 @@ describe("orders in each form", () => {
     ]);
   });
 
-  it("a table of scaled values fits 120 columns", async () => {
-    const [, heading = ""] = await tableOf([order], {
-      displayDecimals: { order: 0 },
+  /** Every digit counts, as of real orders with 18 decimals. */
+  const real: Order = {
+    ...order,
+    number: 2_123_456_789_012_345_678n,
+    openPrice: 64_123_199_989_012_345_678_901n,
+    marginAmount: 12_834_999_999_999_999_999_999n,
+    closePrice: 65_000_000_000_000_000_000_000n,
+    state: 2,
+  };
+  const decimals = {
+    ...{ "order.number": 18, "order.openPrice": 18 },
+    ...{ "order.marginAmount": 18, "order.closePrice": 18 },
+  };
+  const CONFIGURED =
+    "Scales that are not documented: from displayDecimals, or the mocks' own.";
+  const CUT =
+    "Values such as 6.4123…e22 are unscaled integers, cut: see tokenDecimals and displayDecimals.";
+
+  for (const [kind, displayDecimals, values, footnote] of [
+    [
+      "scaled",
+      decimals,
+      ["2.1234…", "64,123.1999…", "12,834.9999…", "65,000"],
+      CONFIGURED,
+    ],
+    [
+      "unscaled",
+      {},
+      ["2.1234…e18", "6.4123…e22", "1.2834…e22", "6.5000…e22"],
+      CUT,
+    ],
+  ] as const) {
+    it(`a table of ${kind} orders with 18 decimals has a line each on a terminal of 120 columns, every cut value marked and none rounded`, async () => {
+      const orders = [real, { ...real, orderID: 123_456n, exType: "BTC-USDT" }];
+      const settings = { displayDecimals };
+      const lines = await tableOf(orders, settings, 120);
+      const [number, openPrice, margin, closePrice] = values;
+      for (const line of lines.slice(2, 4)) {
+        expect(cellsOf(line).slice(3)).to.deep.equal([
+          ...[number, openPrice, margin, "2023-11-13", closePrice],
+          ...["put (2)", "closed (2)"],
+        ]);
+      }
+      expect(lines.slice(4)).to.deep.equal([
+        ...["", footnote, "Times of orders assume Unix seconds."],
+        ...["", "2 orders.", "Every value: --json, --format ndjson or csv."],
+        "",
+      ]);
     });
-    expect(heading.length).to.be.below(120);
+  }
+
+  it("a table on a terminal cuts unscaled integers of ten digits, and no text of the chain", async () => {
+    const pair = "9999999999.123456 raw";
+    const [, , row] = await tableOf(
+      [
+        {
+          ...{ ...order, exType: pair },
+          ...{ number: 999_999_999n, openPrice: 1_999_999_999n },
+        },
+      ],
+      {},
+      200,
+    );
+    expect(row)
+      .to.include(` ${pair} `)
+      .and.include(" 999,999,999 raw ")
+      .and.include(" 1.9999…e9 ");
+  });
+
+  it("a table in a file or a pipe has whole values", async () => {
+    const [, heading, row] = await tableOf([real], {
+      displayDecimals: decimals,
+    });
+    expect(heading).to.include("Open positions");
+    expect(cellsOf(row)).to.deep.equal([
+      ...["12345", "ETH-USDT", SECOND, "2.123456789012345678"],
+      ...["64,123.199989012345678901", "12,834.999999999999999999"],
+      ...["2023-11-13T18:26:40Z", "65,000", "put (2)", "closed (2)"],
+    ]);
+    const [, , unscaled] = await tableOf([real]);
+    expect(unscaled).to.include(" 2,123,456,789,012,345,678 raw ");
   });
 
   it("a table with --raw has whole values, and no mark", async () => {
-    const [, heading, row] = await tableOf([order], { raw: true });
+    const [, heading, row] = await tableOf([real], { raw: true }, 200);
     expect(heading).to.not.include("raw");
-    expect(row).to.include(SECOND).and.include(" 1699900000 ");
+    expect(row)
+      .to.include(SECOND)
+      .and.include(" 1699900000 ")
+      .and.include(` ${real.openPrice} `);
   });
 
   it("CSV has every value in its column, unscaled, and the status of each id", async () => {
