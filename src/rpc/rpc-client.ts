@@ -261,7 +261,9 @@ export class RpcClient {
         }
       }
     };
-    return await this.withinDeadline(method, repeat, earlier, true);
+    // Connections of Hardhat keep the process, other providers may not.
+    const keepsProcess = !node.isBehindHardhat;
+    return await this.withinDeadline(method, repeat, earlier, keepsProcess);
   }
 
   async #send(
@@ -308,17 +310,17 @@ export class RpcClient {
    *
    * @param method Name of the work in error texts.
    * @param failed An earlier failure of the work explains more than a timeout.
-   * @param isRequest The process keeps running until then, though a provider may have no handle.
+   * @param keepsProcess True if the process is to keep running until then, whatever the work is.
    */
   public async withinDeadline<T>(
     method: string,
     work: () => Promise<T>,
     failed = (): VaultError | undefined => undefined,
-    isRequest = false,
+    keepsProcess = false,
   ): Promise<T> {
     const { network, node } = this;
     const { deadline, signals } = this.limits;
-    if (deadline === Infinity && signals.length === 0 && !isRequest) {
+    if (deadline === Infinity && signals.length === 0 && !keepsProcess) {
       return await work();
     }
     const late = () =>
