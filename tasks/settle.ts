@@ -1,6 +1,6 @@
 import { ZeroAddress } from "ethers";
 
-import { fallbackTo, vaultError } from "../src/errors.js";
+import { fallbackTo, hasErrorCode, vaultError } from "../src/errors.js";
 import type { VaultError } from "../src/errors.js";
 import { escapeUntrusted, toSafeJson } from "../src/foreign-text.js";
 import { OTHER_ORIGIN } from "../src/guard/call.js";
@@ -147,8 +147,9 @@ export async function settle(
   ): Promise<true | string> => {
     const costs = `${formatNative(change.earlierMaxCost)} to ${formatNative(change.maxCost)}`;
     const question = `Raise the highest cost from ${costs} native currency?`;
-    const isRaised = (await ask?.(question)) === true;
-    return isRaised || "not confirmed; --yes raises it without a question";
+    const answer = await confirmation(ask, question);
+    // The transaction that was sent before stays.
+    return answer === true || stillUnfinished(answer.message);
   };
 
   const { block, chainId, settlement, error, isFinal } = await runSettlement(
@@ -161,6 +162,11 @@ export async function settle(
         isAgreed || bump !== true ? undefined : confirmReplacement,
     },
   );
+  const isDeclined = isFinal && hasErrorCode(error, "VAULT_NOT_CONFIRMED");
+  if (isDeclined && rawArgs["json"] !== true) {
+    // One line: the preview is on the screen, and nothing came of it.
+    throw error;
+  }
   const { preview, status } = settlement;
   let { reason } = settlement;
   if (error !== undefined) {

@@ -16,6 +16,7 @@ import {
   settlementParts,
 } from "../../tasks/output/settlement.js";
 import { settle, toOptions } from "../../tasks/settle.js";
+import { expectVaultError } from "../helpers/assertions.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { HASH, SECOND } from "../helpers/names.js";
 import { OPEN_ROUND } from "../helpers/scripted-contracts.js";
@@ -184,6 +185,13 @@ describe("vault settle", () => {
     });
   }
 
+  it("settle without --json ends after a no with the error that is printed as one line, as after one to deploy-guard: VAULT_NOT_CONFIRMED", async () => {
+    const asked = run({}, { answer: false });
+    const { message } = await expectVaultError(asked, "VAULT_NOT_CONFIRMED");
+    expect(message).to.equal("Cancelled. Nothing was sent.");
+    expect(keeper.sends).to.equal(0);
+  });
+
   it("settle without a terminal and without --yes sends nothing: VAULT_NO_TERMINAL", async () => {
     const { settlement, ok } = await run({});
     expect(settlement).to.include({ code: "VAULT_NO_TERMINAL" });
@@ -194,8 +202,18 @@ describe("vault settle", () => {
   });
 
   for (const [title, typed, answer, reason, signed] of [
-    ["without a terminal", {}, undefined, "not confirmed; --yes", 1],
-    ["after a no", {}, false, "not confirmed", 1],
+    [
+      "without a terminal",
+      ...[{}, undefined],
+      ": The task cannot ask for confirmation, because there is no terminal. Pass --yes to go on without a question. The settlement is still open.",
+      1,
+    ],
+    [
+      "after a no",
+      ...[{}, false],
+      ": Cancelled. The settlement is still open.",
+      1,
+    ],
     ["after a yes", {}, true, null, 2],
     ["with --yes", { yes: true }, undefined, null, 2],
   ] as const) {

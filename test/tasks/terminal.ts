@@ -306,10 +306,11 @@ describe("questions in a terminal", () => {
     );
     await project.remove();
     expect(exitCode, lines.map(({ text }) => text).join("\n")).to.equal(0);
+    // After a no, one line is all.
     const outcomes = lines.flatMap(
-      ({ text }) => /^Outcome +(.*)$/u.exec(text)?.[1] ?? [],
+      ({ text }) => /^(?:Outcome|Cancelled\.) +(.*)$/u.exec(text)?.[1] ?? [],
     );
-    const refused = Array.from({ length: 8 }, () => "Refused");
+    const refused = Array.from({ length: 8 }, () => "Nothing was sent.");
     expect(outcomes).to.deep.equal([...refused, "Settled", "Settled"]);
   });
 });
