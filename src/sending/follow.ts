@@ -259,8 +259,10 @@ export class Following {
     }
     const sending = send(rpc, this.#newest);
     const none = { kind: "unanswered", problem: "no answer in time" } as const;
-    const answer = (await unlessAborted(sending, limit.signal)) ?? none;
-    this.#answer = answer;
+    const answered = await unlessAborted(sending, limit.signal);
+    const answer = answered ?? none;
+    // Why the node refused it before says more than that the time is over.
+    this.#answer = answered ?? this.#answer ?? none;
     this.#mayHaveLeft ||= answer.kind !== "failed";
     if (answer.kind === "accepted") {
       await this.#note(answer.hash);

@@ -230,6 +230,22 @@ describe("Following", () => {
     },
     {
       title:
+        "says why the node refused it, also if the time is over while it is sent again",
+      answers: {
+        [SEND]: async (before) => {
+          if (before > 0) {
+            await new Promise(() => undefined);
+          }
+          throw Object.assign(new Error("nonce too low"), { code: -32_000 });
+        },
+      },
+      is: undecided,
+      says: /the node does not have it.*; sending it failed: .*nonce too low/u,
+      sends: ["0x02", "0x02"],
+      troubles: [/nonce too low/u, /no answer in time/u],
+    },
+    {
+      title:
         "leaves what another process may have sent open if the journal cannot be written",
       plan: resumed,
       means: { record: async () => await Promise.reject(fullDisk) },

@@ -1,6 +1,8 @@
 import { expect } from "chai";
 import { ZeroAddress, toBeHex } from "ethers";
 
+import { UNKNOWN_GENESIS } from "../../src/rpc/blocks.js";
+import { Journal } from "../../src/sending/journal.js";
 import type {
   Settlement,
   SettlementEvent,
@@ -35,6 +37,7 @@ import {
   entry,
   journalSubject,
   keyOf,
+  unsignedSettlement,
   useKeeper,
 } from "../helpers/keeper.js";
 import type { Keeper, NetworkChanges } from "../helpers/keeper.js";
@@ -377,11 +380,14 @@ describe("vault settle on a node", () => {
   });
 
   it("settle --calldata warns of a settlement that is under way", async () => {
-    await tasks.rpc("evm_setAutomine", false);
-    await tasks.run("settle --yes --timeout 1");
+    const { vault } = tasks.mocks.addresses;
+    const journal = new Journal(process.cwd(), {
+      ...{ ...journalSubject, chainKind: "development", vault },
+      genesisHash: UNKNOWN_GENESIS,
+    });
+    const sent = { ...unsignedSettlement, to: vault, hash: HASH };
+    await journal.begin({ ...entry, transactions: [sent] });
     const { stderr } = await tasks.run("settle --calldata");
-    // Reverting to a snapshot does not.
-    await tasks.rpc("evm_setAutomine", true);
     expect(stderr).to.include("Warning: a settlement is under way already: ");
   });
 
