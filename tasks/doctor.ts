@@ -2,11 +2,13 @@ import { examineSigner, examineVault, failed } from "../src/plugin/doctor.js";
 import type { Check } from "../src/plugin/doctor.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { requireInstance } from "../src/plugin/addresses.js";
+import { listUnfinished } from "../src/settlement/next-run.js";
 import { tasks } from "./definitions.js";
 import { labelledValues, notes, title, toned } from "./output/screen.js";
 import type { Envelope, LabelledValue } from "./output/screen.js";
 import { describeCount } from "./output/values.js";
 import { selectedNetwork, taskAction, withVault } from "./run-task.js";
+import type { TaskSurroundings } from "./run-task.js";
 
 export default taskAction(tasks.doctor, async (args, surroundings) => {
   // A mistake on the command line is an error, not a failed check.
@@ -26,6 +28,11 @@ export default taskAction(tasks.doctor, async (args, surroundings) => {
     envelope = { network, chainId, block };
     return await examineVault(vault, { chainId, block });
   });
+  // Where the node answers, the check of the head is among them.
+  const isRead = found.some(({ name }) => name === "head");
+  const ofFiles = isRead
+    ? []
+    : await findOpenFiles(surroundings, args.instance);
   // Separate, because only this needs the keys.
   const ofSigner =
     envelope === undefined
@@ -35,7 +42,7 @@ export default taskAction(tasks.doctor, async (args, surroundings) => {
           "write",
           async (vault) => await examineSigner(vault, args.from),
         );
-  const checks = [...found, ...ofSigner];
+  const checks = [...found, ...ofFiles, ...ofSigner];
   const count = (status: Check["status"]): number =>
     checks.filter((check) => check.status === status).length;
   return {
@@ -58,5 +65,21 @@ export default taskAction(tasks.doctor, async (args, surroundings) => {
     ],
   };
 });
+
+/** Without the node, the names of files are all that is known of a settlement. */
+async function findOpenFiles(
+  { hre }: TaskSurroundings,
+  instance: string | undefined,
+): Promise<readonly Check[]> {
+  const { name: network, config } = selectedNetwork(hre);
+  const files = await listUnfinished(hre.config.paths.root, config.chainId);
+  if (files.length === 0) {
+    return [];
+  }
+  const flag = instance === undefined ? "" : ` --instance ${instance}`;
+  const detail = `a settlement may be under way: ${files.join(", ")}`;
+  const fix = `Once the check \`network\` passes: \`npx hardhat vault settle --resume --network ${network}${flag}\`.`;
+  return [{ name: "journal", status: "warn", detail, fix }];
+}
 
 const tones = { ok: "good", warn: "warn", fail: "bad" } as const;

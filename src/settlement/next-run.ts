@@ -14,7 +14,7 @@ import {
 } from "../errors.js";
 import type { VaultErrorCode } from "../errors.js";
 import { findRoute, namedTokens } from "../guard/call.js";
-import { listProjectFiles } from "../files/project-file.js";
+import { PROJECT_FOLDER, listProjectFiles } from "../files/project-file.js";
 import type { VaultHost } from "../host.js";
 import { describeTime } from "../protocol/index.js";
 import type { Hex, VaultRound } from "../protocol/index.js";
@@ -79,6 +79,24 @@ export async function findLastEnd(
 ): Promise<JournalEntry["end"]> {
   const journal = await openJournal(vault);
   return (await journal?.readFinished())?.end;
+}
+
+/**
+ * Lists the journals of live chains that are not finished, for when the node does not answer: their
+ * names have the chain and the vault.
+ *
+ * @param chainId Default: every chain.
+ */
+export async function listUnfinished(
+  projectRoot: string,
+  chainId?: number,
+): Promise<readonly string[]> {
+  const ofChain = chainId ?? "\\d+";
+  const pattern = new RegExp(`^settlement-live-${ofChain}-0x\\w+\\.json$`, "u");
+  const names = await listProjectFiles(projectRoot);
+  return names
+    .filter((name) => pattern.test(name))
+    .map((name) => `${PROJECT_FOLDER}/${name}`);
 }
 
 /** Of a settlement that stays unfinished. */

@@ -245,7 +245,7 @@ describe("what doctor finds out of the journal", () => {
     keeper.chain.on("eth_call", async (params, answer) => {
       const { blockHash } = fieldsOf(params[1]);
       if (keeper.sends > 0 && blockHash !== undefined) {
-        throw new Error("missing trie node");
+        throw Object.assign(new Error("no state"), { code: -32_602 });
       }
       return await answer();
     });

@@ -1,9 +1,13 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import path from "node:path";
+
 import { expect } from "chai";
 
 import { fieldsOf, listOf } from "../helpers/fields.js";
 import { connectTo, hreOnLive, httpNetwork } from "../helpers/hre.js";
 import { SECOND } from "../helpers/names.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
+import type { RpcServer } from "../helpers/rpc-server.js";
 import { parseDocument, runTyped } from "../helpers/run-vault-task.js";
 import { FACTORY, VAULT } from "../helpers/scripted-contracts.js";
 import { ScriptedNode, handlerOf } from "../helpers/scripted-node.js";
@@ -76,6 +80,54 @@ describe("vault doctor", () => {
     expect(document).to.have.all.keys("checks");
     expect(namesIn(document)).to.deep.equal(["network"]);
     expect(node.count("eth_accounts")).to.equal(0);
+  });
+});
+
+describe("vault doctor without a node", () => {
+  let refusing: RpcServer;
+  before(async () => {
+    const error = { code: -32_601, message: "no" };
+    refusing = await startRpcServer({ handler: () => ({ error }) });
+  });
+  after(async () => {
+    await refusing.stop();
+  });
+  const tasks = useTasks({
+    networks: () => ({
+      live: httpNetwork(refusing.url),
+      mainnet: httpNetwork(refusing.url, { chainId: 1 }),
+    }),
+  });
+  const OPEN = `settlement-live-1-${VAULT.toLowerCase()}.json`;
+  const OTHER = `settlement-live-56-${VAULT.toLowerCase()}.json`;
+  const checksOf = async (network: string): Promise<readonly string[]> => {
+    const { checks } = await tasks.documentOf(`doctor --network ${network}`, 1);
+    return listOf(checks)
+      .map(fieldsOf)
+      .filter(({ name }) => name !== "network")
+      .map(({ name, status, detail, fix }) =>
+        [name, status, detail, fix].join(" | "),
+      );
+  };
+
+  it("doctor names the files of settlements that may be under way, of the configured chain, and the command that finishes them", async () => {
+    expect(await checksOf("live")).to.deep.equal([]);
+    const folder = path.join(process.cwd(), "vault-deployments");
+    await mkdir(folder);
+    for (const name of [
+      ...[OPEN, OTHER, OPEN.replace(".json", ".finished.json")],
+      OPEN.replace("live", "development"),
+    ]) {
+      await writeFile(path.join(folder, name), "");
+    }
+    const [found, ...others] = await checksOf("mainnet");
+    expect(found).to.equal(
+      `journal | warn | a settlement may be under way: vault-deployments/${OPEN} | Once the check \`network\` passes: \`npx hardhat vault settle --resume --network mainnet\`.`,
+    );
+    expect(others).to.deep.equal([]);
+    expect((await checksOf("live")).join()).to.include(
+      `: vault-deployments/${OPEN}, vault-deployments/${OTHER} |`,
+    );
   });
 });
 
