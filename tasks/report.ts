@@ -6,6 +6,8 @@ import { escapeUntrusted } from "../src/foreign-text.js";
 import {
   LAST_DATE_SECONDS,
   describeTime,
+  operations,
+  standaloneOperations,
   units,
 } from "../src/protocol/index.js";
 import { requireSameBranch } from "../src/rpc/blocks.js";
@@ -17,12 +19,22 @@ import { requireReplaceable, writeToFile } from "./output/listing.js";
 import { chart, renderPage } from "./output/render-html.js";
 import type { Markup } from "./output/render-html.js";
 import { simulationParts } from "./output/settlement.js";
-import { decimalsOf, describeCount, snapshotParts } from "./output/values.js";
+import {
+  decimalsOf,
+  describeCount,
+  readingsPart,
+  snapshotParts,
+} from "./output/values.js";
 import type { FormatContext } from "./output/values.js";
 import { hideInOrder, readAction, selectedNetwork } from "./run-task.js";
 import { isOrder, orderListing, roundListing } from "./lists.js";
 import { simulateToShow } from "./settle.js";
 import { readState, settlementValues } from "./status.js";
+
+/** Those that have no place of their own before. */
+const otherOperations = standaloneOperations.filter(
+  (name) => name !== "getLatestRoundInfo" && name !== "getLPAmountInfo",
+);
 
 /** Reads all at one block: the state first, then what was asked for. */
 export default readAction(tasks.report, async (vault, args, surroundings) => {
@@ -37,21 +49,7 @@ export default readAction(tasks.report, async (vault, args, surroundings) => {
   const parts: Array<Part | Markup> = [
     chapter("Settlement"),
     settlementValues(state),
-    chapter("Readings"),
-    ...snapshotParts(readings, context),
   ];
-  if (args.rounds) {
-    terminal.progress("Reading rounds");
-    const found = vault.rounds({ toBlock: pin, from });
-    const listing = roundListing(envelope, found, context);
-    const rounds = await Array.fromAsync(listing.items);
-    parts.push(
-      chapter("Rounds"),
-      ...strikesFigure(rounds, context),
-      listing.toTable(rounds, Infinity),
-      notes(...listing.doubts()),
-    );
-  }
   if (args.simulate) {
     const { config } = selectedNetwork(hre);
     // In process, only the newest block can be simulated on.
@@ -66,6 +64,22 @@ export default readAction(tasks.report, async (vault, args, surroundings) => {
     parts.push(
       chapter("If the vault were settled now"),
       ...simulationParts(shown, context),
+    );
+  }
+  parts.push(
+    chapter(operations.getLatestRoundInfo.title),
+    readingsPart("getLatestRoundInfo", [{ value: readings.round }], context),
+  );
+  if (args.rounds) {
+    terminal.progress("Reading rounds");
+    const found = vault.rounds({ toBlock: pin, from });
+    const listing = roundListing(envelope, found, context);
+    const rounds = await Array.fromAsync(listing.items);
+    parts.push(
+      chapter("Rounds"),
+      ...strikesFigure(rounds, context),
+      listing.toTable(rounds, Infinity),
+      notes(...listing.doubts()),
     );
   }
   if (ids !== undefined) {
@@ -89,6 +103,11 @@ export default readAction(tasks.report, async (vault, args, surroundings) => {
     );
     failures += listing.failures();
   }
+  parts.push(
+    chapter("Readings"),
+    ...snapshotParts(readings, context, ["getLPAmountInfo"]),
+    ...snapshotParts(readings, context, otherOperations),
+  );
   await requireSameBranch(vault.rpc, pin);
   const { instanceName } = vault;
   const of = instanceName === undefined ? "" : `: ${instanceName}`;

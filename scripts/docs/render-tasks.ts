@@ -49,8 +49,8 @@ const sections: Readonly<Record<string, Section>> = {
   },
   "vault report": {
     examples: [],
-    text: `It begins with whether the vault can be settled now, and why not; then it has every
-reading at one block. The page has no script and loads nothing. If a reading fails, the exit code is 1.
+    text: `It begins with whether the vault can be settled now, and why not; then come the round, the orders
+and the other readings, all at one block. The page has no script and loads nothing. If a reading fails, the exit code is 1.
 
 \`--ids\` adds, for each of the four pairs with the most orders, a chart of opening prices
 and a table of the first 1,000 orders.`,

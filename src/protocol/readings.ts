@@ -152,12 +152,10 @@ export function targetsOf(
     : Object.entries(target).map(([variant, role]) => ({ variant, role }));
 }
 
-/** True of an operation without arguments, or with a `contractType` only. */
-export function isStandalone(name: ReadOperationName): boolean {
-  return operationEntry(name).inputs.every(
-    ({ unit }) => unit === "contractType",
-  );
-}
+/** The reads without arguments, or with a `contractType` only, in table order. */
+export const standaloneOperations = readOperationNames.filter((name) =>
+  operationEntry(name).inputs.every(({ unit }) => unit === "contractType"),
+);
 
 /** Returns a call for each contract of an operation, or for each contract type. */
 export function queriesOf(name: ReadOperationName): readonly Query[] {
@@ -173,9 +171,8 @@ export function queriesOf(name: ReadOperationName): readonly Query[] {
 }
 
 /** The calls of every standalone operation, in table order. */
-export const standaloneQueries: readonly Query[] = readOperationNames
-  .filter(isStandalone)
-  .flatMap(queriesOf);
+export const standaloneQueries: readonly Query[] =
+  standaloneOperations.flatMap(queriesOf);
 
 /** Returns the place of each value of a reading. Example: `round.settled` */
 export function placesOf({

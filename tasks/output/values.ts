@@ -16,11 +16,10 @@ import {
   get,
   groupDigits,
   isEnumName,
-  isStandalone,
   operationEntry,
   placesOf,
   queriesOf,
-  readOperationNames,
+  standaloneOperations,
   standaloneQueries,
   units,
 } from "../../src/protocol/index.js";
@@ -196,8 +195,9 @@ export function failureNotes(failures: readonly VaultError[]): Part {
 export function snapshotParts(
   snapshot: object,
   context: FormatContext,
+  shown: readonly ReadOperationName[] = standaloneOperations,
 ): readonly Part[] {
-  return readOperationNames.filter(isStandalone).flatMap((operation) => {
+  return shown.flatMap((operation) => {
     const readings = queriesOf(operation).map(({ path }) => ({
       variant: path[1],
       value: get(snapshot, path),

@@ -14,12 +14,9 @@ import {
   get,
   groupDigits,
   hasOwnersScale,
-  isStandalone,
   operationEntry,
   operationNames,
   placesOf,
-  queriesOf,
-  readOperationNames,
   set,
   standaloneQueries,
   targetsOf,
@@ -128,9 +125,6 @@ describe("the operations table", () => {
   });
 
   it("lists every reading without arguments, with the place of each value", () => {
-    expect(
-      readOperationNames.filter(isStandalone).flatMap(queriesOf),
-    ).to.deep.equal(standaloneQueries);
     const places = standaloneQueries.map((query) => query.path.join("."));
     expect(places.join(" ")).to.equal(
       "fundingFeeRate.call fundingFeeRate.put round pools.public pools.private volume marginBalance minXMargin",

@@ -7,7 +7,7 @@ import { someOrder } from "../../src/mocks/scenarios.js";
 import type { Markup } from "../../tasks/output/render-html.js";
 import { pricesFigures, strikesFigure } from "../../tasks/report.js";
 import { httpNetwork } from "../helpers/hre.js";
-import { NOBODY } from "../helpers/names.js";
+import { NOBODY, SECOND } from "../helpers/names.js";
 import { useTasks } from "../helpers/use-tasks.js";
 
 const HOSTILE = `</td></script></style></svg><img src=x onerror="alert(1)"><!--'"&\u202e`;
@@ -40,21 +40,37 @@ describe("vault report", () => {
     return await pageOf();
   };
 
-  it("report begins with whether the vault can be settled, and has no chapter that is not named", async () => {
-    const page = await report();
-    const chapters = [...page.matchAll(/<h2>(.*?)<\/h2>/gu)];
-    expect(chapters.map(([, heading]) => heading)).to.deep.equal([
-      ...["Settlement", "Readings"],
-    ]);
-    expect(page)
-      .to.include(
-        valueOf("Can be settled", "yes").replace(
-          /<span>(?=yes)/u,
-          '<span class="good">',
-        ),
-      )
-      .and.include(valueOf("Round ended", "no"));
-  });
+  for (const [options, ...asked] of [
+    ["", "Latest round", "Readings"],
+    [
+      "--simulate --rounds --ids 1-3",
+      ...["If the vault were settled now", "Latest round", "Rounds"],
+      ...["Orders", "Readings"],
+    ],
+  ] as const) {
+    it(`report ${options} begins with whether the vault can be settled; then the round, the orders if asked, and other readings, the pools first`, async () => {
+      const page = await report(options);
+      const headingsOf = (level: string, text = page): readonly string[] =>
+        Array.from(
+          text.matchAll(new RegExp(`<h${level}>(.*?)</h${level}>`, "gu")),
+          ([, heading = ""]) => heading,
+        );
+      expect(headingsOf("2")).to.deep.equal(["Settlement", ...asked]);
+      const [, readings = ""] = page.split("<h2>Readings</h2>");
+      expect(headingsOf("3", readings)).to.deep.equal([
+        ...["Liquidity pools", "Funding fee rate", "Volume"],
+        ...["Margin balance", "Minimum X margin"],
+      ]);
+      const verdict = valueOf("Can be settled", "yes").replace(
+        /<span>(?=yes)/u,
+        '<span class="good">',
+      );
+      expect(page)
+        .to.include(verdict)
+        .and.include(valueOf("Round ended", "no"))
+        .and.match(/<h2>Latest round<\/h2>(?:(?!<h2>).)*Strike price/u);
+    });
+  }
 
   it("report shows what failed in its place, escaped, and exits with 1", async () => {
     await tasks.mocks.fail("queryVolume", `1,000${HOSTILE}`);
@@ -103,6 +119,8 @@ describe("vault report", () => {
     expect(await report("--ids 2,1 --instance usdc"))
       .to.match(/<td class="right"><span>1<.*<td class="right"><span>2</u)
       .and.include(": 1 order by opening price<")
+      // Nothing is cut as on a terminal.
+      .and.include(`<span>${SECOND}<`)
       .and.include("<h1>Vault report: usdc</h1>");
   });
 });
