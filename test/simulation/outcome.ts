@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { toQuantity } from "ethers";
 
 import { simulateSettleAll } from "../../src/simulation/simulate.js";
 import type { Simulation, SimulateSettleAllOptions } from "../../src/types.js";
@@ -98,6 +99,19 @@ describe("why a simulation predicts a settlement that reverts", () => {
         ...{ status: "reverted", code: "VAULT_OUT_OF_GAS" },
       });
       expect(simulation.reason).to.match(reason);
+    });
+  }
+
+  for (const [gasUsed, isNoted] of [
+    [16_777_216, false],
+    [16_777_217, true],
+  ] as const) {
+    it(`a settlement that reverts after ${gasUsed} gas has ${isNoted ? "a" : "no"} note on EIP-7825`, async () => {
+      const { notes } = await predict({
+        ...failed,
+        gasUsed: toQuantity(gasUsed),
+      });
+      expect(notes.join().includes("EIP-7825")).to.equal(isNoted);
     });
   }
 

@@ -52,7 +52,7 @@ describe("the request of simulateV1", () => {
     });
   }
 
-  it("simulateV1 reads as the sender of reads before and after the settlement, with the code of the lens, and names the gas of every call", async () => {
+  it("simulateV1 reads as the sender of reads before and after the settlement, with the code of the lens, names the gas of every call, and the gas price of the settlement", async () => {
     const node = new ScriptedNode();
     await simulateOn(node, { ...onlyV1, gas: 100_000 });
     const { calls, stateOverrides, blockOverrides } = askedOf(node);
@@ -70,6 +70,8 @@ describe("the request of simulateV1", () => {
     expect(calls.map(({ from }) => from)).to.deep.equal(both(nobody, SETTLER));
     const limits = calls.map(({ gas }) => Number(gas));
     expect(limits).to.deep.equal(both(10_000_000, 100_000));
+    const prices = calls.map(({ gasPrice }) => gasPrice);
+    expect(prices).to.deep.equal(both(undefined, "0x8"));
     expect(Number(blockOverrides["gasLimit"])).to.equal(
       limits.reduce((sum, gas) => sum + gas),
     );
