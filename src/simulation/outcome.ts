@@ -15,7 +15,13 @@ import type { Address } from "../protocol/index.js";
 import { TRANSACTION_GAS_CAP } from "../rpc/blocks.js";
 import { decodeRevertReason, invalidOpcode } from "../rpc/revert-reason.js";
 import { NATIVE, gainOf } from "./tokens.js";
-import type { Attempt, ChainState, Execution, Simulation } from "./types.js";
+import type {
+  Attempt,
+  BalanceChange,
+  ChainState,
+  Execution,
+  Simulation,
+} from "./types.js";
 import { accountIn, changesBetween, roundOf } from "./watch-list.js";
 
 /** The code that an EIP-7702 authorization gives to an account with a key. */
@@ -60,19 +66,7 @@ export async function toSimulation(
           status: "reverted" as const,
           ...(await explainFailure(vault, attempt, failed)),
         };
-  const orders = [...before.readings].filter(([name]) =>
-    name.startsWith("orders."),
-  );
-  const unread = orders.filter(([, order]) => isFailedReading(order)).length;
-  // The first is the sender's native currency.
-  const balances = before.balances.map(({ amount, ...one }, index) => ({
-    ...one,
-    before: amount ?? 0n,
-    after:
-      index === 0
-        ? execution.balanceWithoutFee
-        : (after.balances[index]?.amount ?? 0n),
-  }));
+  const balances = balancesWithoutFee(execution);
   const { codeSize } = accountIn(before, from);
   // Then another account sends the transaction, and pays for the gas.
   const isContract = codeSize > 0n && codeSize !== DELEGATION_SIZE;
@@ -85,18 +79,8 @@ export async function toSimulation(
     guard !== undefined &&
       kept.length > 0 &&
       keepsTokens(vault, guard, kept).message,
-    unread > 0 &&
-      `Orders that could not be read: ${unread} of ${orders.length}.`,
-    ...balances
-      .filter(({ token }) => token === NATIVE)
-      .map(({ account, before: held, after: left }) => {
-        const listed = failed === undefined ? transfers : [];
-        const surplus = left - held - gainOf(account, listed);
-        return (
-          surplus !== 0n &&
-          `The list of transfers is not right: ${account} ends with ${surplus < 0n ? `${-surplus} wei less` : `${surplus} wei more`} than the listed transfers give it, as when a payment inside fails or a contract destroys itself.`
-        );
-      }),
+    noteUnreadOrders(before),
+    ...noteUnlistedTransfers(execution, balances),
     needed > TRANSACTION_GAS_CAP &&
       `It uses ${gasUsed} gas, and a limit of ${needed} may be needed: chains with EIP-7825 (from the hardfork osaka on) allow a transaction ${TRANSACTION_GAS_CAP}. There the contract has to settle in parts; on a chain without that rule it can settle at once.`,
     isContract && OTHER_ORIGIN,
@@ -118,6 +102,44 @@ export async function toSimulation(
     transfers,
     notes: notes.filter((note) => typeof note === "string"),
   };
+}
+
+/** As if gas were free. The first is the sender's native currency. */
+function balancesWithoutFee({
+  before,
+  after,
+  balanceWithoutFee,
+}: Execution): readonly BalanceChange[] {
+  return before.balances.map(({ amount, ...one }, index) => ({
+    ...one,
+    before: amount ?? 0n,
+    after:
+      index === 0 ? balanceWithoutFee : (after.balances[index]?.amount ?? 0n),
+  }));
+}
+
+function noteUnreadOrders({ readings }: ChainState): string | undefined {
+  const orders = [...readings].filter(([name]) => name.startsWith("orders."));
+  const unread = orders.filter(([, order]) => isFailedReading(order)).length;
+  return unread === 0
+    ? undefined
+    : `Orders that could not be read: ${unread} of ${orders.length}.`;
+}
+
+/** Compares balances in the native currency with the listed transfers of it. */
+function noteUnlistedTransfers(
+  { failed, transfers }: Execution,
+  balances: readonly BalanceChange[],
+): readonly string[] {
+  const listed = failed === undefined ? transfers : [];
+  return balances
+    .filter(({ token }) => token === NATIVE)
+    .flatMap(({ account, before, after }) => {
+      const surplus = after - before - gainOf(account, listed);
+      return surplus === 0n
+        ? []
+        : `The list of transfers is not right: ${account} ends with ${surplus < 0n ? `${-surplus} wei less` : `${surplus} wei more`} than the listed transfers give it, as when a payment inside fails or a contract destroys itself.`;
+    });
 }
 
 /** What became of the round by a call that succeeded. */
