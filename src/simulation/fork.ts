@@ -205,33 +205,11 @@ export async function openFork(
       ...(hardfork !== undefined && { hardfork }),
       mining: { auto: true, interval: 0 },
     };
-    const connection = await oneAtATime.exclusiveRun(async () => {
-      const { chainDescriptors } = context.config;
-      const id = BigInt(chainId);
-      const described = chainDescriptors.get(id);
-      // Without a history of hardforks the simulator refuses to execute, and it ignores a
-      // description of another chain type.
-      chainDescriptors.set(id, {
-        name: `chain ${chainId}`,
-        blockExplorers: {},
-        hardforkHistory: new Map([[hardfork ?? newest, { blockNumber: 0 }]]),
-        ...described,
-        chainType,
-      });
-      try {
-        return await context.network.create<ChainType | string>({
-          network: FORK_NETWORK,
-          chainType,
-          override,
-        });
-      } finally {
-        if (described === undefined) {
-          chainDescriptors.delete(id);
-        } else {
-          chainDescriptors.set(id, described);
-        }
-      }
-    });
+    const connection = await createDescribed(
+      context,
+      { chainId, chainType, hardfork: hardfork ?? newest },
+      override,
+    );
     const { networkConfig } = connection;
     // Checked before anything is sent: another network could be the live chain.
     assertInvariant(
@@ -253,6 +231,46 @@ export async function openFork(
     const source = { network, redactor, isBehindHardhat: true };
     throw classify(error, source, FORK_REQUESTS).error;
   }
+}
+
+/**
+ * Creates the connection while the configuration describes the chain: without a history of
+ * hardforks the simulator refuses to execute, and it ignores a description of another chain type.
+ */
+async function createDescribed(
+  { config: { chainDescriptors }, network }: VaultHost["context"],
+  chain: {
+    readonly chainId: number;
+    readonly chainType: ChainType;
+    readonly hardfork: string;
+  },
+  override: NetworkConfigOverride,
+): Promise<ForkConnection> {
+  const { chainId, chainType, hardfork } = chain;
+  const id = BigInt(chainId);
+  return await oneAtATime.exclusiveRun(async () => {
+    const described = chainDescriptors.get(id);
+    chainDescriptors.set(id, {
+      name: `chain ${chainId}`,
+      blockExplorers: {},
+      hardforkHistory: new Map([[hardfork, { blockNumber: 0 }]]),
+      ...described,
+      chainType,
+    });
+    try {
+      return await network.create<ChainType | string>({
+        network: FORK_NETWORK,
+        chainType,
+        override,
+      });
+    } finally {
+      if (described === undefined) {
+        chainDescriptors.delete(id);
+      } else {
+        chainDescriptors.set(id, described);
+      }
+    }
+  });
 }
 
 /** The settings of the network that is forked, and of that which forks are made with. */
