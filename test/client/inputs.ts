@@ -5,6 +5,7 @@ import { MaxUint256 } from "ethers";
 
 import {
   describeInput,
+  parseAccount,
   parseAddress,
   MAX_DURATION_MS,
   parseBlockTag,
@@ -46,6 +47,16 @@ describe("inputs", () => {
       );
       expect(error.details["problem"]).to.equal(problem);
       expect(error.message).to.match(/^The address of it is not/u);
+    });
+  }
+
+  for (const [kind, given] of [
+    ["an address", SECOND],
+    ["a contract of ethers or an account of viem", { address: SECOND }],
+    ["a WalletClient of viem", { account: { address: SECOND } }],
+  ] as const) {
+    it(`parseAccount() takes ${kind}`, () => {
+      expect(parseAccount(given, "from")).to.equal(SECOND);
     });
   }
 
