@@ -283,7 +283,10 @@ export const simulateAction = readAction(
     const context = { ...display, chainTime, raw: false };
     return {
       json: { ...envelope, simulation: withTokens(simulation, shown.tokens) },
-      ok: ["settled", "nothing-to-do"].includes(simulation.status),
+      // One that would leave tokens in the guard has a code.
+      ok:
+        ["settled", "nothing-to-do"].includes(simulation.status) &&
+        simulation.code === null,
       screen: [
         title("Simulated settlement", envelope),
         ...simulationParts(shown, context),

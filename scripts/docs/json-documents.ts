@@ -138,7 +138,10 @@ const token = {
 };
 const simulated = {
   status: z.enum(["settled", "not-settled", "reverted", "nothing-to-do"]),
-  code: orNull(code, "the status is `settled` or `nothing-to-do`"),
+  code: orNull(
+    code,
+    "nothing is wrong. `VAULT_GUARD_KEEPS_TOKENS` of `settled`: tokens would stay in the guard, so `vault settle` refuses",
+  ),
   reason: text.nullable().describe("Why, partly in the contract's own words"),
   guard: orNull(address, "the settlement goes through none"),
   engine: z.enum(["simulateV1", "fork", "in-process"]),

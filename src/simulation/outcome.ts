@@ -66,6 +66,14 @@ export async function toSimulation(
           status: "reverted" as const,
           ...(await explainFailure(vault, attempt, failed)),
         };
+  // The contracts would settle, but a settlement is refused then.
+  const stays =
+    guard !== undefined && kept.length > 0
+      ? keepsTokens(vault, guard, kept)
+      : undefined;
+  const reasons = [outcome.reason, stays?.message].filter(
+    (reason) => typeof reason === "string",
+  );
   const balances = balancesWithoutFee(execution);
   const { codeSize } = accountIn(before, from);
   // Then another account sends the transaction, and pays for the gas.
@@ -76,9 +84,6 @@ export async function toSimulation(
   const isTooPoor = funds < fee;
   const needed = failed === undefined ? execution.gasNeeded : gasUsed;
   const notes = [
-    guard !== undefined &&
-      kept.length > 0 &&
-      keepsTokens(vault, guard, kept).message,
     noteUnreadOrders(before),
     ...noteUnlistedTransfers(execution, balances),
     needed > TRANSACTION_GAS_CAP &&
@@ -88,7 +93,9 @@ export async function toSimulation(
       `The sender cannot pay for gas: it has ${funds} wei, and the fee is ${fee} wei. The fee was lent to it, and is not subtracted.`,
   ];
   return {
-    ...outcome,
+    status: outcome.status,
+    code: outcome.code ?? stays?.code ?? null,
+    reason: reasons.length === 0 ? null : reasons.join(" "),
     ...by,
     gasUsed,
     block,

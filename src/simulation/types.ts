@@ -76,9 +76,12 @@ export interface TokenDescription {
 /** Effects of a settlement. A value that does not apply is null. */
 export interface Simulation {
   readonly status: SimulationStatus;
-  /** Error code of `reverted` and `not-settled`. */
+  /**
+   * Error code of `reverted` and `not-settled`; VAULT_GUARD_KEEPS_TOKENS of `settled` if the
+   * contracts would settle, but `settleAll` refuses.
+   */
   readonly code: VaultErrorCode | null;
-  /** Explains the status. Can contain the contract's text: escape it for a terminal. */
+  /** Explains status and code. Can contain the contract's text: escape it for a terminal. */
   readonly reason: string | null;
   readonly engine: SimulationEngine;
   /** Address of the guard that the settlement goes through. */

@@ -111,13 +111,17 @@ export function simulationParts(
 
 function outcomeRows(
   label: string,
-  { status, reason, guard, gasUsed }: Settlement | Simulation,
+  { status, code, reason, guard, gasUsed }: Settlement | Simulation,
 ): ReadonlyArray<LabelledValue | false> {
   const isHarmless = status === "nothing-to-do" || status === "cancelled";
-  const tone = isHarmless ? "warn" : status === "settled" ? "good" : "bad";
+  const isSettled = status === "settled";
+  // It is settled, and tokens stay in the guard: the reason is what counts.
+  const isBad = isSettled && code !== null;
+  const tone = isHarmless ? "warn" : isSettled && !isBad ? "good" : "bad";
+  const why = escapeUntrusted(reason ?? "");
   return [
     [label, toned(tone, capitalize(status.replaceAll("-", " ")))],
-    reason !== null && ["Reason", escapeUntrusted(reason)],
+    reason !== null && ["Reason", isBad ? toned("bad", why) : why],
     guard !== null && ["Guard", guard],
     gasUsed !== null && ["Gas used", groupDigits(String(gasUsed))],
   ];

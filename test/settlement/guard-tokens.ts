@@ -166,6 +166,28 @@ describe("the tokens that a vault pays through a guard", () => {
     });
   });
 
+  it("vault simulate exits with 1 if a reward would stay in the guard, with 0 if it is named: VAULT_GUARD_KEEPS_TOKENS", async () => {
+    const { contracts, token, setReward } = await open();
+    await setReward(token);
+    const settings = { from: keeper.settler, vault: { contracts, guard } };
+    const hre = await hreOnLive(keeper.node.url, settings);
+    const paid = await token.getAddress();
+    const answers = [];
+    for (const option of ["", ` --tokens ${paid}`]) {
+      const result = await runTyped(hre, `simulate --json${option}`);
+      const { simulation } = fieldsOf(JSON.parse(result.stdout));
+      const { status, code } = fieldsOf(simulation);
+      answers.push({ exitCode: result.exitCode, status, code });
+    }
+    expect(answers).to.deep.equal([
+      { exitCode: 1, status: "settled", code: "VAULT_GUARD_KEEPS_TOKENS" },
+      { exitCode: 0, status: "settled", code: null },
+    ]);
+    // Once, as the reason, and no note.
+    const { stdout } = await runTyped(hre, "simulate");
+    expect(stdout.match(/nobody can take/gu)).to.have.lengthOf(1);
+  });
+
   for (const typed of ["simulate", "settle --yes", "doctor"]) {
     it(`vault ${typed} names --tokens for a reward that would stay in the guard`, async () => {
       const { contracts, token, setReward } = await open();

@@ -1,9 +1,23 @@
 import { expect } from "chai";
 import { toQuantity } from "ethers";
 
+import { parseAddress } from "../../src/client/inputs.js";
+import type { GuardedSettlement } from "../../src/guard/round-guard.js";
+import type { Address } from "../../src/protocol/index.js";
+import { getNextBlock } from "../../src/rpc/blocks.js";
+import { executeBySimulateV1 } from "../../src/simulation/engines/simulate-v1.js";
+import { toSimulation } from "../../src/simulation/outcome.js";
 import { simulateSettleAll } from "../../src/simulation/simulate.js";
+import type { Attempt } from "../../src/simulation/types.js";
+import { makeWatchList } from "../../src/simulation/watch-list.js";
 import type { Simulation, SimulateSettleAllOptions } from "../../src/types.js";
-import { FACTORY, SETTLER, VAULT } from "../helpers/scripted-contracts.js";
+import { GUARD } from "../helpers/keeper.js";
+import {
+  FACTORY,
+  OPEN_ROUND,
+  SETTLER,
+  VAULT,
+} from "../helpers/scripted-contracts.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
 import {
   FACTS,
@@ -14,6 +28,7 @@ import {
   simulateOn,
 } from "../helpers/simulate-on.js";
 
+const TOKEN = `0x${"44".repeat(20)}` as const;
 const OUT_OF_GAS = { code: -32_000, message: "out of gas" };
 const INVALID = { code: -32_000, message: "invalid opcode: INVALID" };
 const failed = { status: "0x0", returnData: "0x" };
@@ -58,6 +73,67 @@ describe("the funds of a sender that only delegates", () => {
     });
     expect(balances[0]?.after).to.equal(0n);
     expect(notes.join()).to.contain("cannot pay for gas: it has 0 wei");
+  });
+});
+
+describe("a simulation whose guard would keep a token", () => {
+  const simulateKept = async (
+    node: ScriptedNode,
+    ...kept: readonly Address[]
+  ): Promise<Simulation> => {
+    const host = node.host();
+    const next = await getNextBlock(host.rpc);
+    const contracts = await host.locateAll();
+    const from = parseAddress(SETTLER, "from");
+    const attempt: Attempt = {
+      route: { from, vaultAddress: VAULT },
+      ...{ gas: next.gasLimit, isGasGiven: false, gasPrice: 1n },
+      ...{ next, hardfork: undefined },
+    };
+    const accounts = [from, ...contracts.map(({ address }) => address)];
+    const network = host.networkName;
+    const execution = await executeBySimulateV1(
+      host,
+      attempt,
+      makeWatchList({ network, contracts, accounts, tokens: [] }),
+    );
+    if ("unavailable" in execution) {
+      return expect.fail(execution.unavailable);
+    }
+    const guard: GuardedSettlement = {
+      ...{ address: GUARD, factory: FACTORY, round: OPEN_ROUND, tokens: [] },
+      ...{ mustHaveEnded: false, mustSettle: false },
+    };
+    const guarded = { ...attempt, route: { ...attempt.route, guard } };
+    return await toSimulation(host, guarded, execution, kept);
+  };
+
+  it("is settled, with the code VAULT_GUARD_KEEPS_TOKENS and the line to write as its reason, which no note repeats", async () => {
+    const simulation = await simulateKept(new ScriptedNode(), TOKEN);
+    expect(simulation).to.include({
+      ...{ status: "settled", code: "VAULT_GUARD_KEEPS_TOKENS" },
+    });
+    expect(simulation.reason)
+      .to.match(/^The settlement would leave tokens in the guard/u)
+      .and.contain(`networks.scripted.vault.tokens to ["${TOKEN}"]`);
+    expect(simulation.notes).to.deep.equal([]);
+  });
+
+  it("says so, too, if the round stays open: VAULT_WOULD_NOT_SETTLE", async () => {
+    const node = new ScriptedNode();
+    node.effect = (round) => round;
+    const { status, code, reason } = await simulateKept(node, TOKEN);
+    expect({ status, code }).to.deep.equal({
+      ...{ status: "not-settled", code: "VAULT_WOULD_NOT_SETTLE" },
+    });
+    expect(reason).to.match(/is not settled by it\. .*\.vault\.tokens to/u);
+  });
+
+  it("has no code if nothing stays", async () => {
+    const simulation = await simulateKept(new ScriptedNode());
+    expect(simulation).to.include({
+      ...{ status: "settled", code: null, reason: null },
+    });
   });
 });
 

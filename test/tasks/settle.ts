@@ -527,6 +527,14 @@ describe("the screen after a settlement", () => {
     });
   }
 
+  it("settle ends with a reason in red if the round is settled and a token stayed in the guard", () => {
+    const code = "VAULT_GUARD_KEEPS_TOKENS";
+    const lines = ended({ status: "settled", code, reason: "it stays" });
+    expect(lines.slice(1, 3)).to.deep.equal([
+      ...["Outcome · <bad>Settled</>", "Reason · <bad>it stays</>"],
+    ]);
+  });
+
   it("settle --assert ends without a transaction, and the page of its code", () => {
     const needed: Partial<Settlement> = {
       ...{ status: "refused", code: "VAULT_SETTLEMENT_NEEDED", hash: null },

@@ -182,6 +182,14 @@ describe("the screen of a simulation", () => {
     });
   }
 
+  it("simulate shows in red that tokens would stay in the guard, though the contracts would settle", () => {
+    const code = "VAULT_GUARD_KEEPS_TOKENS";
+    const lines = shown({ status: "settled", code, reason: "w\u001bhy" });
+    expect(lines.slice(0, 2)).to.deep.equal([
+      ...["Simulated · <bad>Settled</>", "Reason · <bad>w\\u{1b}hy</>"],
+    ]);
+  });
+
   it("simulate shows the guard, and no gas if nothing was executed", () => {
     const lines = shown({ guard: OTHER, gasUsed: null });
     expect(lines).to.include(`Guard · ${OTHER}`);
