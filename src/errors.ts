@@ -1,3 +1,5 @@
+import { inspect } from "node:util";
+
 import { errorTable, errorsByKind, isRefusalCode } from "./error-table.js";
 import type { ErrorKind, Errors, VaultErrorCode } from "./error-table.js";
 import { keysOf } from "./protocol/index.js";
@@ -190,7 +192,8 @@ export function callListener<Event>(
 ): void {
   const call = async (): Promise<unknown> => await listener?.(event);
   call().catch((error: unknown) => {
-    process.emitWarning(`${name} failed at "${subject}": ${String(error)}`);
+    const text = isError(error) ? String(error) : inspect(error);
+    process.emitWarning(`${name} failed at "${subject}": ${text}`);
   });
 }
 

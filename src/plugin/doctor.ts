@@ -266,7 +266,7 @@ function warnOfEnd({
   return warn(
     `the last settlement${hash} ended as ${escapeUntrusted(status)} with ${why}`,
     code === "VAULT_GUARD_KEEPS_TOKENS"
-      ? `Name each token of this text in the setting \`tokens\`, so that no more of it stays in the guard. ${ENDS_WARNING}`
+      ? `Name each token of this text, if it names one, in the setting \`tokens\`, so that no more of it stays in the guard. ${ENDS_WARNING}`
       : `Find out what the reason names, and correct it. ${ENDS_WARNING}`,
   );
 }
@@ -378,6 +378,7 @@ const lasting: ReadonlySet<VaultErrorCode> = new Set([
   "VAULT_INVALID_JOURNAL",
   "VAULT_REVERTED_BEFORE",
   "VAULT_WOULD_NOT_SETTLE",
+  "VAULT_GUARD_REFUSED",
   "VAULT_GUARD_KEEPS_TOKENS",
   "VAULT_TOKENS_NOT_KNOWN",
 ]);
@@ -409,10 +410,12 @@ async function examineNextRun(
   if (code === null) {
     return ok("the round is settled: a settlement cannot be tried now");
   }
-  return (lasting.has(code) || ofNode.has(code) ? fail : warn)(
-    `${as}: ${why}`,
-    fix ?? SETTLEMENT_FIX,
-  );
+  return {
+    status: lasting.has(code) || ofNode.has(code) ? "fail" : "warn",
+    detail: `${as}: ${why}`,
+    // What a guard refuses says what to do.
+    fix: fix ?? (code === "VAULT_CALL_REVERTED" ? SETTLEMENT_FIX : null),
+  };
 }
 
 const GUARD_FIX =

@@ -222,6 +222,10 @@ async function findWhyNot(
   if (round?.settled === true) {
     return nothingToDo("the round is settled");
   }
+  // What is under way is followed first; a call after it would settle the round again.
+  if (unfinished !== null) {
+    return undefined;
+  }
   const reverted =
     round === undefined
       ? undefined
@@ -230,10 +234,6 @@ async function findWhyNot(
         )?.findRevertBefore(vault.networkName, round);
   if (reverted !== undefined) {
     throw reverted;
-  }
-  // What is under way is followed first; a call after it would settle the round again.
-  if (unfinished !== null) {
-    return undefined;
   }
   const { stop } = trial ?? (await tryAt(vault, from, at, round));
   if (from === ZeroAddress) {

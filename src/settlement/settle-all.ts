@@ -4,9 +4,10 @@ import { isHexString } from "ethers";
 
 import { withAddress } from "../client/inputs.js";
 import { isErrorCode, refusesSettlement, vaultError } from "../errors.js";
+import type { VaultError } from "../errors.js";
 import { findRoute, settlementCall } from "../guard/call.js";
 import type { VaultHost } from "../host.js";
-import type { Address, VaultRound } from "../protocol/index.js";
+import type { Address } from "../protocol/index.js";
 import { describeRound } from "../protocol/round.js";
 import { noRetries } from "../rpc/rpc-client.js";
 import { Following, OF_ANOTHER } from "../sending/follow.js";
@@ -163,11 +164,14 @@ class SettlementRun {
     });
     this.#guard = route.guard?.address;
     // Only now, so that a wrong key or guard fails every run of a keeper.
-    const obstacle =
-      (await findObstacle(vault, current, { ifExpired })) ??
-      (await this.#checkRevertBefore(journal, round));
+    const obstacle = await findObstacle(vault, current, { ifExpired });
     if (obstacle !== undefined) {
       return obstacle;
+    }
+    const reverted = await journal.findRevertBefore(vault.networkName, round);
+    const refusal = this.#checkRevertBefore(reverted);
+    if (refusal !== undefined) {
+      return refusal;
     }
     const proposal = await propose(vault, { signer, route, current }, options);
     this.#preview = proposal.preflight.preview;
@@ -176,21 +180,20 @@ class SettlementRun {
       return answered.stop;
     }
     await journal.requireSameChainKind(vault);
-    // Another process may have begun one before the user confirmed.
+    // Another process may have begun one before the user confirmed, and paid for a revert.
     await journal.refuseUnfinishedElseClear();
+    const since = await journal.findRevertBefore(vault.networkName, round);
+    if (since !== undefined && since.message !== reverted?.message) {
+      return refusedBy(since);
+    }
     const entry = await signEntry(vault, answered, options);
     await journal.begin(entry);
     return await this.#followToEnd(journal, entry, signer);
   }
 
   /** It may revert again, at the same price. A person is told; unattended it is refused. */
-  async #checkRevertBefore(
-    journal: Journal,
-    round: VaultRound,
-  ): Promise<Stopped | undefined> {
+  #checkRevertBefore(reverted: VaultError | undefined): Stopped | undefined {
     const { confirm, retryReverted, emit } = this.options;
-    const { networkName } = this.vault;
-    const reverted = await journal.findRevertBefore(networkName, round);
     if (reverted === undefined) {
       return undefined;
     }

@@ -658,6 +658,25 @@ describe("what doctor finds out of a guard", () => {
     });
   }
 
+  for (const [title, name, remedy] of [
+    [
+      "sees no round settled, as if vault and factory did not belong together",
+      ...["RoundNotSettled", /belong together/u],
+    ],
+    [
+      "cannot hand on the native currency",
+      ...["PaymentRefused", /remove `guard`/u],
+    ],
+  ] as const) {
+    it(`doctor fails, with the remedy of its own, if the guard ${title}`, async () => {
+      const node = nodeOf(refusalOf(name));
+      const [settlement] = await examine(node, "settlement");
+      expect(settlement?.status).to.equal("fail");
+      expect(settlement?.detail).to.match(remedy);
+      expect(settlement?.fix).to.equal(null);
+    });
+  }
+
   /** @returns The answer to a simulation in which the guard keeps a token of the vault. */
   const withKeptToken = (answer: unknown): unknown => {
     const topics = [VAULT, GUARD, 7].map((value) => `0x${word(BigInt(value))}`);

@@ -131,7 +131,7 @@ const noState = {
 const late = { status: "nothing-to-do", code: null } as const;
 const unread = {
   is: { status: "unconfirmed", after: null, blockNumber: null, gasUsed: null },
-  says: /could not be read: what it settled is not known, and it may still be mined/u,
+  says: /^The node showed it in block \d+, but the round in that block could not be read: what it settled is not known, and it may still be mined/u,
   isFinal: false,
 } as const;
 const ARCHIVE = /an archive node can show/u;

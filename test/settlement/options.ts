@@ -126,6 +126,16 @@ describe("options of settleAll", () => {
       is: "settled",
     },
     {
+      title: "settleAll settles if its listener rejects with what has no text",
+      options: {
+        onEvent: async () => {
+          // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- as JavaScript may
+          await Promise.reject(Object.create(null));
+        },
+      },
+      is: "settled",
+    },
+    {
       title: "settleAll settles if its listener throws",
       options: {
         onEvent: () => {

@@ -2,7 +2,7 @@ import { expect } from "chai";
 
 import { expectVaultError } from "../helpers/assertions.js";
 import { itSettles, useKeeper } from "../helpers/keeper.js";
-import type { Keeper } from "../helpers/keeper.js";
+import type { Keeper, SettlementCase } from "../helpers/keeper.js";
 import { OPEN_ROUND } from "../helpers/scripted-contracts.js";
 
 const confirm = async (): Promise<true> => await Promise.resolve(true);
@@ -62,6 +62,26 @@ describe("settleAll, after a settlement that was mined and reverted", () => {
         expect(troubles).to.match(/reverted in block 6/u);
       },
     },
+    ...[
+      { when: "while it was simulated", options: {} },
+      { when: "while a person was asked", options: { confirm } },
+    ].map(({ when, options }): SettlementCase => ({
+      title: `refuses if another run paid for a revert of the round ${when}`,
+      given: ({ chain }) => {
+        let isFirst = true;
+        chain.on("eth_simulateV1", async (_, answer) => {
+          const simulated = await answer();
+          if (isFirst) {
+            isFirst = false;
+            await pauseJustBefore(keeper);
+          }
+          return simulated;
+        });
+      },
+      options,
+      is: "refused VAULT_REVERTED_BEFORE",
+      sends: 0,
+    })),
     {
       title: "remembers it after a run that sent nothing",
       given: async (on) => {

@@ -222,6 +222,8 @@ describe("vault status", () => {
   it("status on a development node, at a block before the round's end with the next one past it, is expired and can be settled at once", async () => {
     const { chain } = keeper;
     chain.makeDevelopmentNode();
+    // It simulates nothing: a call decides.
+    chain.overrides = false;
     // As that of Hardhat, its pending block has no number.
     chain.on("eth_getBlockByNumber", async ([at], answer) => ({
       ...fieldsOf(await answer()),
