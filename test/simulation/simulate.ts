@@ -351,10 +351,10 @@ describe("a simulation through a guard", () => {
               ? { returnData: `0x${word(0n)}` }
               : {},
       );
-      const { notes } = await simulateGuarded(node, { tokens });
+      const { reason } = await simulateGuarded(node, { tokens });
       expect(
         /leave tokens in the guard .+: 0x0{38}b1\. Name them, .+\.vault\.tokens to \["0x/iu.test(
-          notes[0] ?? "",
+          reason ?? "",
         ),
       ).to.equal(isKept);
       expect(node.count("eth_simulateV1")).to.equal(isKept ? 2 : 1);
@@ -388,8 +388,9 @@ describe("a simulation through a guard", () => {
       isCalled = true;
       throw Object.assign(new Error("execution reverted"), { code: 3, data });
     });
-    const { notes } = await simulateGuarded(node);
-    expect(notes[0]).to.contain("leave tokens in the guard");
+    const { code, reason } = await simulateGuarded(node);
+    expect(code).to.equal("VAULT_GUARD_KEEPS_TOKENS");
+    expect(reason).to.contain("leave tokens in the guard");
     expect(isCalled).to.equal(true);
   });
 
