@@ -101,6 +101,7 @@ export function toOptions(args: SettleValues): SettleAllOptions {
     retryReverted: args.retryReverted,
     assertOnly: args.assert,
     resume: args.resume,
+    // An unattended run first finishes what an earlier one began.
     resumeFirst: args.yes && !args.resume,
     bump: args.bump,
     cancel: args.cancel,

@@ -270,7 +270,7 @@ export class Journal {
    * transaction that the entry lacks: nothing is written then.
    */
   public async update(entry: JournalEntry): Promise<boolean> {
-    const present = await this.#find(entry);
+    const present = await this.#readIfOurs(entry);
     if (present !== undefined) {
       const resumed = entry.resumed ?? present.resumed;
       await this.#put(this.file, { ...entry, resumed });
@@ -284,7 +284,7 @@ export class Journal {
    * @returns False if another process has resumed or finished it: that one may have sent it.
    */
   public async abandon(entry: JournalEntry): Promise<boolean> {
-    const present = await this.#find(entry);
+    const present = await this.#readIfOurs(entry);
     const isOurs = present !== undefined && present.resumed !== true;
     if (isOurs) {
       await this.#put(this.file, undefined);
@@ -297,7 +297,7 @@ export class Journal {
    * round that was paid for stays known.
    */
   public async finish(entry: JournalEntry): Promise<void> {
-    if ((await this.#find(entry)) === undefined) {
+    if ((await this.#readIfOurs(entry)) === undefined) {
       return;
     }
     if (this.chainKind === "live") {
@@ -320,7 +320,7 @@ export class Journal {
    * @returns Undefined if it is of another settlement by now, or has a transaction that the
    * entry lacks.
    */
-  async #find(entry: JournalEntry): Promise<JournalEntry | undefined> {
+  async #readIfOurs(entry: JournalEntry): Promise<JournalEntry | undefined> {
     const present = this.isKept ? await this.read() : entry;
     const known = entry.transactions.map(identityOf);
     const isWhole = present?.transactions.every((one) =>

@@ -43,7 +43,8 @@ export type { ReplacementPreflight, SigningKind };
  * - `refused`: nothing was sent, or the node did not accept the transaction.
  * - `reverted`: the contract refused it, in the preflight (`hash` is null) or in a block.
  * - `unconfirmed`: the transaction was sent, but not seen mined in time, or replaced by
- *   another one, or its effect could not be read. `resume` takes it up again.
+ *   another one, or its effect could not be read. `resume` takes it up again, and repeats
+ *   what is known of one that was replaced.
  * - `cancelled`: the account's own cancellation used the nonce, so the settlement can
  *   never be mined.
  */

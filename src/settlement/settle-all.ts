@@ -85,8 +85,8 @@ class SettlementRun {
   ) {}
 
   /**
-   * Waits for the step that ends the run. An error of `refusals` in error-table.ts ends it, too;
-   * throws any other.
+   * Waits for the step that ends the run. An error of `refusals` in error-table.ts ends it, too,
+   * as `refused`; throws any other, such as a node that does not answer or a wrong option.
    */
   public async toResult(
     steps: Promise<SettlementResult | Stopped>,
@@ -294,6 +294,7 @@ class SettlementRun {
     const isGone = await journal.abandon(entry).catch((error: unknown) => {
       const message = describeProblem(error);
       this.options.emit({ type: "trouble", message });
+      // The file stays: who resumes it finds nothing sent.
       return true;
     });
     return isGone
