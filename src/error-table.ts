@@ -174,7 +174,7 @@ const refusals = {
     },
     VAULT_UNKNOWN_SIGNER: {
       text: "{from} is not an account of network {network}; its accounts are: {known}.",
-      fix: "Add the key of {from} to networks.{network}.accounts, or settle with one of its accounts. Nothing was sent.",
+      fix: "Add the key of {from} to networks.{network}.accounts, or send from one of its accounts. Nothing was sent.",
     },
     VAULT_INVALID_GUARD: {
       text: "The guard {guard} on network {network} cannot be used: {problem} (address from {source}).",
@@ -203,7 +203,7 @@ const refusals = {
       fix: "Raise `gas` or `gasMultiplier` in networks.{network}, or omit both. Nothing was sent.",
     },
     VAULT_PENDING_TRANSACTIONS: {
-      text: "Transactions of {from} on network {network} are not mined yet: {count}, from nonce {nonce} on. The settlement cannot be mined before them.",
+      text: "Transactions of {from} on network {network} are not mined yet: {count}, from nonce {nonce} on. Another one cannot be mined before them.",
       fix: "Wait until they are mined, or replace them in the wallet that sent them. Nothing was sent.",
     },
     VAULT_NOT_CONFIRMED: {

@@ -206,10 +206,8 @@ export async function withVault<T>(
     return await work(
       located.withOptions({
         timeout: limitsEachStep ? undefined : left(),
-        onRetry: ({ method, reason, problem, attempt }) => {
-          if (reason === "pending") {
-            terminal.progress(`${waiting}: ${problem}`);
-          } else if (attempt > 1) {
+        onRetry: ({ method, attempt }) => {
+          if (attempt > 1) {
             terminal.progress(`${waiting}: ${method} failed ${attempt} times`);
           }
         },

@@ -327,24 +327,25 @@ export async function deploy(
   const guard = await deployGuard(vault, {
     from,
     settler,
-    isAsked: !yes,
-    confirm: async (deployment) => {
-      if (yes) {
-        return;
-      }
-      const values = labelledValues([
-        ["Network", `${network} (chain ${deployment.chainId})`],
-        ["Settler", describeSettler(deployment.settler)],
-        ["Account", deployment.from],
-        ["Cost", `at most ${formatNative(deployment.maxCost)} native currency`],
-      ]);
-      await say(err, title("About to deploy a guard"), values);
-      await err.write("\n");
-      const answer = await confirmation(ask, "Deploy this guard now?");
-      if (answer !== true) {
-        throw answer;
-      }
-    },
+    confirm: yes
+      ? undefined
+      : async (deployment) => {
+          const values = labelledValues([
+            ["Network", `${network} (chain ${deployment.chainId})`],
+            ["Settler", describeSettler(deployment.settler)],
+            ["Account", deployment.from],
+            [
+              "Cost",
+              `at most ${formatNative(deployment.maxCost)} native currency`,
+            ],
+          ]);
+          await say(err, title("About to deploy a guard"), values);
+          await err.write("\n");
+          const answer = await confirmation(ask, "Deploy this guard now?");
+          if (answer !== true) {
+            throw answer;
+          }
+        },
     onHash: (hash) => void say(err, notes(`Transaction ${hash}`)),
   });
   const envelope = await readEnvelope(vault);

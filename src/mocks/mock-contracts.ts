@@ -11,12 +11,15 @@ import { configuredGasCap, hasHost, isInProcess } from "../host.js";
 import type { VaultHost } from "../host.js";
 import { asRecord } from "../json.js";
 import { byRole, contractRoleNames, contractRoles } from "../protocol/index.js";
-import type { ContractRole, Hex } from "../protocol/index.js";
+import type { ContractRole } from "../protocol/index.js";
 import { TRANSACTION_GAS_CAP, getNextBlock } from "../rpc/blocks.js";
-import { callContract, getAccounts, isDevelopmentNode } from "../rpc/chain.js";
+import { callContract, isDevelopmentNode } from "../rpc/chain.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
-import { trace, waitForReceipt } from "../rpc/transactions.js";
+import { trace } from "../rpc/transactions.js";
 import type { Receipt } from "../rpc/transactions.js";
+import type { Call } from "../sending/fees.js";
+import { sendCalls } from "../sending/send-calls.js";
+import { isInTurn, resolveSigner } from "../sending/signer.js";
 import {
   MockLiquidityPoolArtifact,
   MockTradingArtifact,
@@ -126,8 +129,11 @@ export async function changeMocks<Result>(
   vault: VaultClient,
   change: () => Promise<Result>,
 ): Promise<Result> {
-  return await withCallerStack(
-    async () => await vault.rpc.node.changes(change),
+  return await withCallerStack(async () =>
+    // What has a turn must not wait for a change that waits for that turn.
+    isInTurn() && !isInProcess(vault)
+      ? await change()
+      : await vault.rpc.node.changes(change),
   );
 }
 
@@ -179,52 +185,18 @@ async function nameInStacks({
   }
 }
 
-/** A transaction that deploys a mock (without `to`) or runs a script. */
-interface MockTransaction {
-  readonly to?: string | undefined;
-  readonly data: string;
-}
-
-/** Time for each transaction to be mined. */
-const MINING_TIMEOUT_MS = 120_000;
-
-/** Sends transactions in order, and waits until all are mined. */
+/** Sends calls by the network's `from`, else by its first account, until all are mined. */
 export async function sendToMocks(
   vault: VaultClient,
-  transactions: readonly MockTransaction[],
+  calls: readonly Call[],
 ): Promise<readonly Receipt[]> {
   const { rpc } = vault;
-  const method = "eth_sendTransaction";
-  const from = await firstAccount(vault);
-  // All are sent before it waits for the first, so that they can share a block.
-  const hashes: Hex[] = [];
-  for (const transaction of transactions) {
-    const sent = await rpc.requestOrRevert(method, [{ from, ...transaction }]);
-    if ("reverted" in sent) {
-      throw scriptFailed(rpc, sent.reverted.text);
-    }
-    hashes.push(rpc.parser(method).hash(sent.result));
-  }
-  const receipts: Receipt[] = [];
-  for (const hash of hashes) {
-    const receipt = await waitForReceipt(rpc, hash, MINING_TIMEOUT_MS);
-    if (receipt === undefined || receipt.succeeded === false) {
-      const problem = receipt === undefined ? "is not mined in time" : "failed";
-      throw scriptFailed(rpc, `transaction ${hash} ${problem}`);
-    }
-    receipts.push(receipt);
-  }
-  return receipts;
-}
-
-/** The network's `from`, else its first account. */
-async function firstAccount(vault: VaultClient): Promise<string> {
-  const from = hasHost(vault) ? vault.connection.networkConfig.from : undefined;
-  const [first] = from === undefined ? await getAccounts(vault.rpc) : [from];
-  if (typeof first !== "string") {
-    throw vaultError("VAULT_NO_SIGNER", { network: vault.networkName });
-  }
-  return first;
+  const host = hasHost(vault) ? vault : undefined;
+  const signer = await resolveSigner(rpc, host?.connection.networkConfig);
+  return await sendCalls(vault, calls, {
+    signer,
+    failed: (problem) => scriptFailed(rpc, problem),
+  });
 }
 
 function scriptFailed({ network }: RpcClient, text: string): VaultError {
@@ -244,7 +216,7 @@ export async function sendScript(
   addresses: MockAddresses,
   script: readonly ScriptCall[],
 ): Promise<void> {
-  const transactions: MockTransaction[] = [];
+  const transactions: Call[] = [];
   for (let start = 0; start < script.length; start += CALLS_PER_TRANSACTION) {
     const part = script.slice(start, start + CALLS_PER_TRANSACTION);
     const calls = part.map(
@@ -266,7 +238,7 @@ export async function sendScript(
  */
 async function writeEffects(
   vault: VaultHost,
-  transactions: readonly MockTransaction[],
+  transactions: readonly Call[],
 ): Promise<void> {
   const { rpc } = vault;
   const gas = numberToHexString(configuredGasCap(vault) ?? TRANSACTION_GAS_CAP);

@@ -30,7 +30,7 @@ import { getNextBlock } from "../rpc/blocks.js";
 import type { BlockInfo } from "../rpc/blocks.js";
 import { isDevelopmentNode } from "../rpc/chain.js";
 import { NO_REASON } from "../rpc/revert-reason.js";
-import { requireFeeLimit } from "../sending/fees.js";
+import { parseFeeLimits, requireFeeLimit } from "../sending/fees.js";
 import type { JournalEntry } from "../sending/journal.js";
 import { resolveSigner, signingKinds } from "../sending/signer.js";
 import { maxHeadAge } from "../settlement/current-round.js";
@@ -41,7 +41,6 @@ import {
   findNextRun,
   findUnfinished,
 } from "../settlement/next-run.js";
-import { parseFeeLimits } from "../settlement/options.js";
 import { trySettlement } from "../settlement/prepare.js";
 import { chooseBlock } from "../simulation/simulate.js";
 

@@ -48,10 +48,9 @@ export interface RetryEvent {
   readonly method: string;
   /**
    * `rateLimited`: the node limits the rate of requests. `transient`: any other temporary
-   * failure, such as a node that lacks a block that another one has. `pending`: it did
-   * not fail, but a transaction is not mined yet.
+   * failure, such as a node that lacks a block that another one has.
    */
-  readonly reason: RetryReason | "pending";
+  readonly reason: RetryReason;
   /** The failure, safe to show. */
   readonly problem: string;
   /** Number of attempts so far. */
@@ -247,10 +246,8 @@ export class RpcClient {
       node.failing = error;
       const { shortMessage: problem } = outcome.error;
       // It keeps its turn: others wait before they are sent.
-      await this.waitBefore(
-        { method, reason, problem, attempt: count },
-        waitAfter(count, outcome.retryAfterMs),
-      );
+      limits.onRetry?.({ method, reason, problem, attempt: count });
+      await this.pause(waitAfter(count, outcome.retryAfterMs));
       return undefined;
     };
     const repeat = async (): Promise<Answered | Failure> => {
@@ -294,13 +291,9 @@ export class RpcClient {
     return { result };
   }
 
-  /** Reports to the listeners that a request is repeated, and waits, until the end at most. */
-  public async waitBefore(
-    event: RetryEvent,
-    milliseconds: number,
-  ): Promise<void> {
-    const { onRetry, deadline, signals } = this.limits;
-    onRetry?.(event);
+  /** Waits, until the end at most. */
+  public async pause(milliseconds: number): Promise<void> {
+    const { deadline, signals } = this.limits;
     const left = deadline - performance.now();
     await pause(Math.min(milliseconds, left), ...signals);
   }

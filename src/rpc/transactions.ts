@@ -89,19 +89,13 @@ export async function waitForReceipt(
   hash: Hex,
   timeoutMs: number,
 ): Promise<Receipt | undefined> {
-  const method = "eth_getTransactionReceipt";
-  const reason = "pending";
-  const problem = `transaction ${hash} is not mined yet`;
   const end = Date.now() + timeoutMs;
-  for (let attempt = 1; ; attempt += 1) {
+  for (let wait = FIRST_POLL_MS; ; wait = Math.min(2 * wait, LONGEST_POLL_MS)) {
     const receipt = await getReceipt(rpc, hash);
     if (receipt !== undefined || Date.now() >= end) {
       return receipt;
     }
-    await rpc.waitBefore(
-      { method, reason, problem, attempt },
-      Math.min(FIRST_POLL_MS * 2 ** (attempt - 1), LONGEST_POLL_MS),
-    );
+    await rpc.pause(wait);
   }
 }
 

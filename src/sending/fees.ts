@@ -1,16 +1,17 @@
-import { TRANSACTION_GAS_CAP } from "../rpc/blocks.js";
-import type { Header } from "../rpc/blocks.js";
-import { isDevelopmentNode } from "../rpc/chain.js";
-import { isNodeError } from "../rpc/errors.js";
-import type { CallRequest } from "../rpc/chain.js";
 import { max, min } from "@nomicfoundation/hardhat-utils/bigint";
 import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 import type { NetworkConfig } from "hardhat/types/config";
 
+import { parseUint } from "../client/inputs.js";
 import { fallbackTo, vaultError } from "../errors.js";
 import type { GivenValue } from "../errors.js";
-import { formatGasPrice } from "../protocol/round.js";
+import { settingsPath } from "../host.js";
 import type { VaultHost } from "../host.js";
+import { formatGasPrice } from "../protocol/round.js";
+import { TRANSACTION_GAS_CAP } from "../rpc/blocks.js";
+import type { Header } from "../rpc/blocks.js";
+import { isDevelopmentNode } from "../rpc/chain.js";
+import { isNodeError } from "../rpc/errors.js";
 import type { Reverted } from "../rpc/revert-reason.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 
@@ -27,7 +28,7 @@ export interface GasPrice {
   readonly highest: bigint;
 }
 
-/** Most that a settlement may offer, in wei per gas, and the setting of each limit. */
+/** Most that a transaction may offer, in wei per gas, and the setting of each limit. */
 export interface FeeLimits {
   /** On legacy chains the limit of the gas price. */
   readonly maxFeePerGas?: FeeLimit | undefined;
@@ -43,6 +44,30 @@ interface FeeLimit {
 const USUAL_TIP = 1_000_000_000n;
 /** A limit that leaves room for dearer days, and none for an absurd price. */
 const LIMIT_TIMES = 10n;
+
+/** @param maxFeePerGas The option, in wei; it may only lower the limit of the settings. */
+export function parseFeeLimits(
+  { settings, networkName, instanceName }: VaultHost,
+  maxFeePerGas?: bigint,
+): FeeLimits {
+  const limitOf = (name: "maxFeePerGasLimit" | "maxPriorityFeePerGasLimit") => {
+    const wei = settings[name];
+    const setting = `${settingsPath(networkName, instanceName)}.${name}`;
+    return wei === undefined ? undefined : { wei, setting };
+  };
+  const configured = limitOf("maxFeePerGasLimit");
+  const setting = "maxFeePerGas";
+  const asked =
+    maxFeePerGas === undefined
+      ? undefined
+      : { wei: parseUint(maxFeePerGas, setting), setting };
+  const isLower =
+    asked !== undefined && asked.wei < (configured?.wei ?? Infinity);
+  return {
+    maxFeePerGas: isLower ? asked : configured,
+    maxPriorityFeePerGas: limitOf("maxPriorityFeePerGasLimit"),
+  };
+}
 
 /**
  * Returns the configured gas price, else the fees of ethers' `getFeeData`: twice the
@@ -123,7 +148,7 @@ function givenPrice(wei: bigint): GivenValue {
 
 /**
  * Refuses to sign on a live chain what no person agreed to, unless a limit bounds the fee:
- * a node may ask for any price. Settlements, replacements and guards pass this.
+ * a node may ask for any price. All that is sent passes this.
  *
  * @throws VaultError VAULT_FEE_LIMIT_NEEDED with the line to write
  */
@@ -164,6 +189,12 @@ function raise(price: bigint): bigint {
   return price === 0n ? 1n : (price * 9n + 7n) / 8n;
 }
 
+/** What an account calls. Without `to`, it deploys the data. */
+export interface Call {
+  readonly to?: string | undefined;
+  readonly data: string;
+}
+
 export interface Gas {
   readonly gas: bigint;
 }
@@ -184,8 +215,11 @@ export interface SimulatedGas {
  */
 export async function resolveGas(
   rpc: RpcClient,
-  { gas, gasMultiplier }: Pick<NetworkConfig, "gas" | "gasMultiplier">,
-  call: CallRequest & { readonly gasPrice?: bigint | undefined },
+  {
+    gas = "auto",
+    gasMultiplier = 1,
+  }: Partial<Pick<NetworkConfig, "gas" | "gasMultiplier">>,
+  call: Call & { readonly from: string; readonly gasPrice?: bigint },
   { gasLimit: blockGasLimit }: Pick<Header, "gasLimit">,
   simulated?: SimulatedGas,
 ): Promise<Gas | Reverted> {
@@ -227,7 +261,7 @@ export async function resolveGas(
 
 export async function estimateGas(
   rpc: RpcClient,
-  call: Partial<CallRequest> & { readonly gasPrice?: string },
+  call: Call & { readonly from: string; readonly gasPrice?: string },
 ): Promise<Gas | Reverted> {
   const method = "eth_estimateGas";
   const answer = await rpc.requestOrRevert(method, [call]);

@@ -55,11 +55,21 @@ export class Following {
     this.#mayHaveLeft = job.isResumed;
   }
 
+  /**
+   * Sends it once, so that others of its account can be sent before this is followed.
+   *
+   * @returns False if it is not known to have left: only the end shows whether others may.
+   */
+  public async begin(): Promise<boolean> {
+    await this.#send();
+    return this.#answer?.kind === "accepted";
+  }
+
   /** Never throws. Called again, it looks again: a re-org may have moved the end. */
   public async toEnd(): Promise<End> {
-    const { limit, isResumed, pollingIntervalMs } = this.job;
+    const { limit, pollingIntervalMs } = this.job;
     const isNew = this.#known === undefined;
-    let decision: Decision = isNew && !isResumed ? "send" : "look";
+    let decision: Decision = isNew && this.#isUnsent ? "send" : "look";
     let wait = isNew ? 0 : pollingIntervalMs;
     try {
       while (typeof decision === "string") {
@@ -210,7 +220,7 @@ export class Following {
     const isUnread = VaultError.isVaultError(round);
     const code = isUnread ? round.code : "VAULT_RPC_TIMEOUT";
     const why = seen.text.replace(/\.$/u, "");
-    const reason = `The round could not be read in time, so nothing was sent: ${why}.`;
+    const reason = `The time is over, so nothing was sent: ${why}.`;
     return { kind: "stopped", status: "refused", code, reason };
   }
 

@@ -21,14 +21,19 @@ import type {
  */
 export type CheckRound = (at?: number) => Promise<Stopped | undefined>;
 
-/** The time that a settlement may take. */
+/** The time that following may take; the caller's deadline or a signal may end it before. */
 export class TimeLimit {
   public readonly signal: AbortSignal;
+  /** Kept: Node.js 22 collects a deadline that only `AbortSignal.any()` refers to. */
+  readonly #signals: AbortSignal[];
   readonly #end: number;
 
-  constructor(milliseconds: number) {
-    this.signal = AbortSignal.timeout(Math.ceil(milliseconds));
-    this.#end = performance.now() + milliseconds;
+  constructor(milliseconds: number, { limits }: Pick<RpcClient, "limits">) {
+    const now = performance.now();
+    this.#end = Math.min(now + milliseconds, Math.max(now, limits.deadline));
+    const over = AbortSignal.timeout(Math.ceil(this.#end - now));
+    this.#signals = [over, ...limits.signals];
+    this.signal = AbortSignal.any(this.#signals);
   }
 
   /** Milliseconds. */
@@ -37,7 +42,7 @@ export class TimeLimit {
   }
 
   public get isOver(): boolean {
-    return this.signal.aborted || this.remaining === 0;
+    return this.#signals.some(({ aborted }) => aborted) || this.remaining === 0;
   }
 }
 

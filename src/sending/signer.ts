@@ -1,3 +1,5 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+
 import { HDNodeWallet, Mnemonic, Wallet } from "ethers";
 import type { BaseWallet, Transaction } from "ethers";
 import type { NetworkConfig } from "hardhat/types/config";
@@ -37,27 +39,28 @@ export interface Signer {
 }
 
 /**
- * Finds the account that settles: the given one, else the network's `from`, else its first.
+ * Finds the account that sends: the given one, else the network's `from`, else its first.
  *
+ * @param config Undefined for a plain provider: the node or the wallet behind it signs.
  * @throws VaultError VAULT_NO_SIGNER, VAULT_UNKNOWN_SIGNER, VAULT_INVALID_ARGUMENT
  */
 export async function resolveSigner(
   rpc: RpcClient,
-  config: NetworkConfig,
-  given: AccountLike | undefined,
+  config: NetworkConfig | undefined,
+  given?: AccountLike,
 ): Promise<Signer> {
   const { network } = rpc;
   const configured =
-    config.from === undefined
+    config?.from === undefined
       ? undefined
       : parseAddress(config.from, `networks.${network}.from`);
   const from = given === undefined ? configured : parseAccount(given, "from");
-  const kind = config.type === "http" ? "remote" : "in-process";
-  if (config.type !== "http" && from !== undefined) {
+  const kind = config?.type === "edr-simulated" ? "in-process" : "remote";
+  if (kind === "in-process" && from !== undefined) {
     // It may be impersonated. If it is not, the in-process network refuses it.
     return { address: from, kind };
   }
-  if (config.type === "http" && config.accounts !== "remote") {
+  if (config?.type === "http" && config.accounts !== "remote") {
     for await (const key of configuredKeys(rpc, config.accounts)) {
       if (from === undefined || key.address === from) {
         const sign = async (transaction: Transaction): Promise<string> =>
@@ -101,7 +104,7 @@ export async function findSender(
   }
   const { node, network } = rpc;
   try {
-    node.sender ??= (await resolveSigner(rpc, config, undefined)).address;
+    node.sender ??= (await resolveSigner(rpc, config)).address;
     return node.sender;
   } catch (error) {
     throw refusesSettlement(error)
@@ -144,9 +147,17 @@ export async function findFreeNonce(
   return mined;
 }
 
+/** The queues whose turn the work under way has. */
+const turns = new AsyncLocalStorage<Set<unknown>>();
+
+/** True for what an account sends in its turn, and for what that awaits, as a listener. */
+export function isInTurn(): boolean {
+  return (turns.getStore()?.size ?? 0) > 0;
+}
+
 /**
  * Runs what one account sends on a connection one after the other: its nonce is free only
- * once the transaction before is mined.
+ * once the transaction before is mined. What the task awaits may send in the same turn.
  */
 export async function inTurn<Result>(
   { node }: RpcClient,
@@ -156,7 +167,14 @@ export async function inTurn<Result>(
   const key = account.toLowerCase();
   const queue = node.senders.get(key) ?? pLimit(1);
   node.senders.set(key, queue);
-  return await queue(task);
+  const held = turns.getStore();
+  if (held?.has(queue) === true) {
+    return await task();
+  }
+  return await queue(async () => {
+    const all = new Set(held).add(queue);
+    return await turns.run(all, task).finally(() => all.delete(queue));
+  });
 }
 
 type Accounts = Exclude<

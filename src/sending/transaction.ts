@@ -109,6 +109,10 @@ async function signByNode(
   rpc: RpcClient,
   unsigned: Unsigned,
 ): Promise<string | undefined> {
+  if (unsigned.fees === undefined) {
+    // The node sets the price, so it would sign another transaction.
+    return undefined;
+  }
   // A node that refuses this may still sign when it sends.
   const answer = await rpc
     .request("eth_signTransaction", [toRpcTransaction(unsigned)])

@@ -22,12 +22,12 @@ import { blockAfter, getBlock, getNextBlock } from "../rpc/blocks.js";
 import type { BlockId, BlockInfo } from "../rpc/blocks.js";
 import { Journal } from "../sending/journal.js";
 import type { JournalEntry } from "../sending/journal.js";
+import { parseFeeLimits } from "../sending/fees.js";
 import { findFreeNonce, findSender } from "../sending/signer.js";
 import { nothingToDo, refusedBy } from "../sending/job.js";
 import type { Stopped } from "../sending/job.js";
 import { newestOf } from "../sending/transaction.js";
 import { requireFreshHead } from "./current-round.js";
-import { parseFeeLimits } from "./options.js";
 import { trySettlement } from "./prepare.js";
 import type { Trial } from "./prepare.js";
 

@@ -6,15 +6,14 @@ import {
   optional,
   parseCount,
   parseDuration,
-  parseUint,
 } from "../client/inputs.js";
 import type { AccountLike, OptionsOf } from "../client/inputs.js";
 import { callListener, invalidArgument } from "../errors.js";
 import type { VaultError, VaultErrorCode } from "../errors.js";
 import { namedTokens } from "../guard/call.js";
-import { settingsPath } from "../host.js";
 import type { VaultHost } from "../host.js";
 import type { Address, Hex, VaultRound } from "../protocol/index.js";
+import { parseFeeLimits } from "../sending/fees.js";
 import type { FeeLimits } from "../sending/fees.js";
 import type { ChainKind } from "../sending/journal.js";
 import type { SendingEvent } from "../sending/job.js";
@@ -285,30 +284,6 @@ export function parseOptions(
     emit: (event) => {
       callListener("onEvent of settleAll()", onEvent, event, event.type);
     },
-  };
-}
-
-/** @param maxFeePerGas The option, in wei; it may only lower the limit of the settings. */
-export function parseFeeLimits(
-  { settings, networkName, instanceName }: VaultHost,
-  maxFeePerGas?: bigint,
-): FeeLimits {
-  const limitOf = (name: "maxFeePerGasLimit" | "maxPriorityFeePerGasLimit") => {
-    const wei = settings[name];
-    const setting = `${settingsPath(networkName, instanceName)}.${name}`;
-    return wei === undefined ? undefined : { wei, setting };
-  };
-  const configured = limitOf("maxFeePerGasLimit");
-  const setting = "maxFeePerGas";
-  const asked =
-    maxFeePerGas === undefined
-      ? undefined
-      : { wei: parseUint(maxFeePerGas, setting), setting };
-  const isLower =
-    asked !== undefined && asked.wei < (configured?.wei ?? Infinity);
-  return {
-    maxFeePerGas: isLower ? asked : configured,
-    maxPriorityFeePerGas: limitOf("maxPriorityFeePerGasLimit"),
   };
 }
 

@@ -253,7 +253,7 @@ class SettlementRun {
     signer: Signer | undefined,
   ): Promise<SettlementResult> {
     const { vault, options } = this;
-    const limit = new TimeLimit(options.timeoutMs);
+    const limit = new TimeLimit(options.timeoutMs, vault.rpc);
     const job = this.#jobOf(journal, entry, limit);
     const replacing = this.#replacingBy(signer);
     const following = new Following({ ...job, replacing });

@@ -1,10 +1,12 @@
 import { expect } from "chai";
+import { Transaction, Wallet } from "ethers";
 import networkHelpers from "@nomicfoundation/hardhat-network-helpers";
 import type { EdrNetworkUserConfig } from "hardhat/types/config";
 import type { NetworkConnection } from "hardhat/types/network";
 
 import { VaultClient } from "../../src/client/index.js";
 import { connectMocks, deployMocks } from "../../src/mocks/index.js";
+import { getTransactions } from "../../src/rpc/transactions.js";
 import type { Eip1193Provider } from "../../src/rpc/rpc-client.js";
 import type { HardhatVault, MockVaultHandle } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
@@ -14,7 +16,12 @@ import type { TestNode } from "../helpers/every-node.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { generatedOrder } from "../helpers/generated-order.js";
 import { fetchProvider } from "../helpers/fetch-provider.js";
+import { startAnvil, useAnvil } from "../helpers/anvil.js";
+import type { ServerProcess } from "../helpers/child-process.js";
+import { startFaultyRpcServer } from "../helpers/faulty-rpc-server.js";
+import type { FaultyRpcServer } from "../helpers/faulty-rpc-server.js";
 import { connectTo, createTestHre } from "../helpers/hre.js";
+import { devKey } from "../helpers/world.js";
 
 for (const { name, start } of differentNodes) {
   describe(`mocks - scripting on ${name}`, () => {
@@ -123,33 +130,40 @@ describe("mocks - scripting", () => {
     ({ vault } = await hre.network.create());
   });
 
+  /** The provider of the network, with other answers to a method. */
+  const answering = (
+    method: string,
+    answer: (answered: unknown) => unknown,
+  ): Eip1193Provider => ({
+    request: async (call) => {
+      const answered: unknown = await vault.provider.request(call);
+      return call.method === method ? answer(answered) : answered;
+    },
+  });
+  const revert = (): never => {
+    throw Object.assign(new Error("execution reverted"), { code: 3 });
+  };
+
   it("deployMocks() fails with VAULT_MOCK_SCRIPT_FAILED when the node reverts a script or mines it as failed", async () => {
     for (const [method, answer, problem] of [
-      [
-        "eth_sendTransaction",
-        () => {
-          throw Object.assign(new Error("execution reverted"), { code: 3 });
-        },
-        /no reason given/u,
-      ],
+      ["eth_estimateGas", revert, /no reason given/u],
       [
         "eth_getTransactionReceipt",
         (receipt: unknown) => ({ ...fieldsOf(receipt), status: "0x0" }),
-        /^transaction 0x\w{64} failed$/u,
+        /^transaction 0x\w{64} was mined and failed$/u,
       ],
     ] as const) {
-      const provider: Eip1193Provider = {
-        request: async (call) => {
-          const answered: unknown = await vault.provider.request(call);
-          return call.method === method ? answer(answered) : answered;
-        },
-      };
       const { details } = await expectVaultError(
-        deployMocks(provider),
+        deployMocks(answering(method, answer)),
         "VAULT_MOCK_SCRIPT_FAILED",
       );
       expect(details["problem"]).to.match(problem);
     }
+  });
+
+  it("deployMocks() finds what the node mined, though it answered each send with an error", async () => {
+    const mocks = await deployMocks(answering("eth_sendTransaction", revert));
+    expect(await mocks.vault.queryVolume()).to.equal(420n * 10n ** 18n);
   });
 });
 
@@ -298,5 +312,104 @@ describe("mocks - in process", () => {
         settled: !settled,
       });
     }
+  });
+});
+
+const KEY = devKey(5);
+const LIMIT = 10n ** 12n;
+
+describe("mocks on a live chain", () => {
+  let node: ServerProcess;
+  let server: FaultyRpcServer;
+
+  before(async () => {
+    node = await startAnvil();
+    server = await startFaultyRpcServer(node.url, 100);
+    // What shows that a node is for development.
+    server.hide("hardhat_metadata", "anvil_nodeInfo");
+  });
+  beforeEach(() => {
+    server.reset();
+  });
+  after(async () => {
+    await server.stop();
+    await node.stop();
+  });
+
+  const connectWith = async (maxFeePerGasLimit: bigint | undefined) =>
+    (
+      await connectTo(server.url, {
+        accounts: [KEY],
+        vault: { maxFeePerGasLimit },
+      })
+    ).vault;
+  const deploy = async (
+    maxFeePerGasLimit: bigint | undefined = LIMIT,
+  ): Promise<MockVaultHandle> => {
+    const vault = await connectWith(maxFeePerGasLimit);
+    return await vault.deployMocks({ allowLiveNetwork: true });
+  };
+  const sent = (): readonly string[] =>
+    server.requests
+      .filter(({ method }) => method.startsWith("eth_send"))
+      .map(({ params }) => String(params[0]));
+
+  for (const [limit, code] of [
+    [undefined, "VAULT_FEE_LIMIT_NEEDED"],
+    [1n, "VAULT_FEE_ABOVE_LIMIT"],
+  ] as const) {
+    it(`deployMocks({ allowLiveNetwork }) and set() send nothing with the limit ${limit}: ${code}`, async () => {
+      const { addresses } = await deploy();
+      server.reset();
+      const vault = await connectWith(limit);
+      const deploying = vault.deployMocks({ allowLiveNetwork: true });
+      await expectVaultError(deploying, code);
+      const mocks = await connectMocks(vault.at(addresses));
+      await expectVaultError(mocks.set({ volume: 5n }), code);
+      expect(sent()).to.deep.equal([]);
+    });
+  }
+
+  it("deployMocks({ allowLiveNetwork }) signs with the configured key, at most at the limit of the fee", async () => {
+    const { vault } = await deploy();
+    expect(await vault.queryVolume()).to.equal(420n * 10n ** 18n);
+    const signed = sent().map((raw) => Transaction.from(raw));
+    expect(signed).to.have.length(7);
+    for (const { from, maxFeePerGas } of signed) {
+      expect(from).to.equal(new Wallet(KEY).address);
+      expect(Number(maxFeePerGas)).to.be.within(1, Number(LIMIT));
+    }
+  });
+
+  it("deployMocks() finds what it sent if an answer is lost, and signs nothing again", async () => {
+    const method = "eth_sendRawTransaction";
+    server.inject({ kind: "drop after forwarding", method, occurrence: 1 });
+    server.inject({ kind: "drop before forwarding", method, occurrence: 3 });
+    const { vault } = await deploy();
+    expect(await vault.queryVolume()).to.equal(420n * 10n ** 18n);
+    // The one that was lost on its way is sent again, as it was signed.
+    const all = sent();
+    expect([all.length, new Set(all).size]).to.deep.equal([8, 7]);
+    expect(server.unused).to.deep.equal([]);
+  });
+});
+
+describe("mocks on a chain that makes blocks in intervals", () => {
+  const anvil = useAnvil("--block-time", "1");
+
+  it("deployMocks() deploys all six in one block, also behind what the account has sent before", async () => {
+    const { address } = new Wallet(KEY);
+    const connection = await connectTo(anvil.url, { from: address });
+    const { vault, provider } = connection;
+    const params: readonly unknown[] = [{ from: address, to: address }];
+    await provider.request({ method: "eth_sendTransaction", params });
+    const { addresses } = await vault.deployMocks();
+    const sizes: number[] = [];
+    for (let { number } = await vault.block(); number > 0; number -= 1) {
+      sizes.push((await getTransactions(vault.rpc, number)).length);
+    }
+    expect(Object.values(addresses)).to.have.length(6);
+    expect(Math.max(...sizes), sizes.join()).to.be.within(6, 7);
+    await connection.close();
   });
 });

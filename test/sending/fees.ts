@@ -3,6 +3,7 @@ import { expect } from "chai";
 import { RpcClient } from "../../src/rpc/rpc-client.js";
 import {
   offerAtMost,
+  parseFeeLimits,
   raiseFees,
   requireWithin,
   resolveFees,
@@ -26,6 +27,25 @@ const gasPrice = (wei: bigint): GasPrice => ({
 const eip1559 = (maxFeePerGas: bigint, maxPriorityFeePerGas: bigint) => ({
   maxFeePerGas,
   maxPriorityFeePerGas,
+});
+
+describe("parseFeeLimits()", () => {
+  it("maxFeePerGas lowers the limit of the configuration, and keeps that of the tip", () => {
+    const vault = { maxFeePerGasLimit: 9n, maxPriorityFeePerGasLimit: 2n };
+    const limits = parseFeeLimits(
+      new ScriptedNode().host({ settings: { vault } }),
+      8n,
+    );
+    expect(limits).to.deep.equal({
+      maxFeePerGas: { wei: 8n, setting: "maxFeePerGas" },
+      maxPriorityFeePerGas: {
+        ...{
+          wei: 2n,
+          setting: "networks.scripted.vault.maxPriorityFeePerGasLimit",
+        },
+      },
+    });
+  });
 });
 
 describe("resolveFees()", () => {

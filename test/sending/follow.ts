@@ -134,7 +134,7 @@ describe("Following", () => {
       rpc: node.rpc.withRetries(noRetries),
       transactions,
       ...{ sentAfterBlock: 5, confirmations: 1, isResumed: false },
-      limit: new TimeLimit(2_000),
+      limit: new TimeLimit(2_000, node.rpc),
       pollingIntervalMs: 10,
       emit: (event) => events.push(event),
       ...plan,

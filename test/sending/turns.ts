@@ -2,17 +2,19 @@ import { setImmediate } from "node:timers/promises";
 
 import { expect } from "chai";
 
+import { deployGuard } from "../../src/settlement/deploy-guard.js";
 import type { SettlementResult } from "../../src/settlement/effect.js";
 import { createTestHre, hreOnLive } from "../helpers/hre.js";
 import { startAnvil } from "../helpers/anvil.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { useKeeper } from "../helpers/keeper.js";
+import { NOBODY, SECOND } from "../helpers/names.js";
 import { runTyped } from "../helpers/run-vault-task.js";
 import { SETTLER } from "../helpers/scripted-contracts.js";
 import { openMocks } from "../helpers/world.js";
 
-describe("settlements of one account at once", () => {
+describe("what one account sends at once", () => {
   const keeper = useKeeper();
 
   it("wait for the end of one that is resumed", async () => {
@@ -98,6 +100,46 @@ describe("settlements of one account at once", () => {
         ends.map(({ status }) => status).toSorted(),
         ends.map(({ reason }) => reason).join(),
       ).to.deep.equal(["nothing-to-do", "settled", "settled"]);
+    } finally {
+      await project.remove();
+      await node.stop();
+    }
+  });
+
+  it("deploy mocks and guards beside a settlement, on a chain that makes blocks in intervals", async () => {
+    const node = await startAnvil({ args: ["--block-time", "1"] });
+    const project = await useFixtureProject("plain");
+    try {
+      const hre = await hreOnLive(
+        node.url,
+        { vault: { instances: { usdc: {} } } },
+        project.path,
+      );
+      const { vault } = await hre.network.create("live");
+      const mocks = await vault.deployMocks({ scenario: "expired-round" });
+      const guardFor = async (settler: string) =>
+        await deployGuard(vault, { settler, onHash: () => undefined });
+      const [settlement, usdc, ...guards] = await Promise.all([
+        // In its own turn, which a listener has, too.
+        vault.settleAll({
+          confirm: async () => {
+            await mocks.set({ volume: 5n });
+            return true;
+          },
+        }),
+        vault.instance("usdc").deployMocks(),
+        guardFor(NOBODY),
+        guardFor(SECOND),
+      ]);
+      expect(settlement, settlement.reason ?? "").to.include({
+        status: "settled",
+      });
+      expect(await vault.queryVolume()).to.equal(5n);
+      expect(await usdc.vault.queryVolume()).to.equal(420n * 10n ** 18n);
+      expect(guards.map(({ settler }) => settler)).to.deep.equal([
+        NOBODY,
+        SECOND,
+      ]);
     } finally {
       await project.remove();
       await node.stop();

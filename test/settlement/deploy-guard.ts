@@ -66,7 +66,7 @@ describe("deployGuard()", () => {
   const deploy = async ({
     host = keeper.host(),
     settler,
-    isAsked = false,
+    isAsked = true,
     confirm = () => undefined,
   }: {
     readonly host?: VaultHost;
@@ -75,12 +75,14 @@ describe("deployGuard()", () => {
     readonly confirm?: () => void;
   } = {}): Promise<DeployedGuard> =>
     await deployGuard(host, {
-      ...{ settler, isAsked },
-      confirm: async (deployment) => {
-        shown = deployment;
-        confirm();
-        await Promise.resolve();
-      },
+      settler,
+      confirm: isAsked
+        ? async (deployment) => {
+            shown = deployment;
+            confirm();
+            await Promise.resolve();
+          }
+        : undefined,
       onHash: (hash) => hashes.push(hash),
     });
   const failure = async (host = keeper.host()): Promise<string> => {
@@ -117,7 +119,7 @@ describe("deployGuard()", () => {
     const confirm = (): void => {
       codes[GUARD] = OURS;
     };
-    const deployed = await deploy({ isAsked: true, confirm });
+    const deployed = await deploy({ confirm });
     expect(deployed).to.include({ address: GUARD, hash: null });
     expect(keeper.sends).to.equal(0);
   });
@@ -126,7 +128,7 @@ describe("deployGuard()", () => {
     const confirm = (): void => {
       codes[GUARD] = OTHERS;
     };
-    const deploying = deploy({ isAsked: true, confirm });
+    const deploying = deploy({ confirm });
     await expectVaultError(deploying, "VAULT_GUARD_NOT_DEPLOYED");
     expect(keeper.sends).to.equal(0);
   });
@@ -259,17 +261,29 @@ describe("deployGuard()", () => {
     });
   }
 
-  for (const [title, timeout] of [
-    ["at the deadline of the client", 5_000],
-    ["after five minutes without one", undefined],
+  for (const [title, options, most] of [
+    ["at the deadline of the client", () => ({ timeout: 5_000 }), 60_000],
+    [
+      "if the client's signal is aborted",
+      ({ signal }: AbortController) => ({ signal }),
+      60_000,
+    ],
+    ["after five minutes without either", () => ({}), Infinity],
   ] as const) {
     it(`fails ${title}, and names its transaction`, async () => {
-      keeper.chain.on("eth_getTransactionReceipt", () => null);
+      const stop = new AbortController();
+      keeper.chain.on("eth_getTransactionReceipt", () => {
+        stop.abort(new Error("enough"));
+        return null;
+      });
       keeper.chain.on(SEND, async (_, answer) => await answer());
-      const host = keeper.host().withOptions({ timeout });
+      const host = keeper.host().withOptions(options(stop));
+      // By the clock of the test, which is ahead of the time.
+      const begunAt = performance.now();
       expect(await failure(host)).to.include(
         `The time is over for transaction ${String(hashes[0])}`,
       );
+      expect(performance.now() - begunAt).to.be.below(most);
     });
   }
 
@@ -286,7 +300,7 @@ describe("deployGuard()", () => {
 
   it("refuses a price above the limit of the network: VAULT_FEE_ABOVE_LIMIT", async () => {
     const host = keeper.host({ vault: { maxFeePerGasLimit: 7n } });
-    const deploying = deploy({ host, isAsked: true });
+    const deploying = deploy({ host });
     await expectVaultError(deploying, "VAULT_FEE_ABOVE_LIMIT");
   });
 

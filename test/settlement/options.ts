@@ -4,7 +4,6 @@ import { expect } from "chai";
 
 import {
   defaultConfirmations,
-  parseFeeLimits,
   parseOptions,
 } from "../../src/settlement/options.js";
 import type { SettleAllOptions } from "../../src/types.js";
@@ -79,20 +78,6 @@ describe("options of settleAll", () => {
       });
     });
   }
-
-  it("maxFeePerGas lowers the limit of the configuration, and keeps that of the tip", () => {
-    const vault = { maxFeePerGasLimit: 9n, maxPriorityFeePerGasLimit: 2n };
-    const limits = parseFeeLimits(keeper.host({ vault }), 8n);
-    expect(limits).to.deep.equal({
-      maxFeePerGas: { wei: 8n, setting: "maxFeePerGas" },
-      maxPriorityFeePerGas: {
-        ...{
-          wei: 2n,
-          setting: "networks.scripted.vault.maxPriorityFeePerGasLimit",
-        },
-      },
-    });
-  });
 
   for (const [how, onEvent] of [
     [

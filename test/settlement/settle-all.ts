@@ -206,6 +206,20 @@ describe("settleAll", () => {
       afterResume(endDeadlines);
       expectOpen(await keeper.settle(), /in time/u);
     });
+
+  it("stays unfinished, and waits no longer, if the client's signal is aborted", async () => {
+    const stop = new AbortController();
+    keeper.chain.mines = false;
+    keeper.chain.on(RECEIPT, () => {
+      stop.abort(new Error("enough"));
+      return null;
+    });
+    const host = keeper.host().withOptions({ signal: stop.signal });
+    const hour = 3_600_000;
+    const { settlement } = await keeper.end({ timeout: hour }, host);
+    const { hash } = keeper.chain.pool[0] ?? {};
+    expect(settlement).to.include({ status: "unconfirmed", hash });
+    expect(await keeper.journal()).to.include({ sentAfterBlock: 5 });
   });
 
   it("keeps its hash if it fails after sending", async () => {

@@ -1,0 +1,152 @@
+// Sends what needs no journal: guards and mocks.
+
+import type { VaultClient } from "../client/vault-client.js";
+import type { VaultError } from "../errors.js";
+import { hasHost } from "../host.js";
+import type { VaultHost } from "../host.js";
+import type { Hex } from "../protocol/index.js";
+import { getNextBlock } from "../rpc/blocks.js";
+import type { NextBlock } from "../rpc/blocks.js";
+import { getNonce, isDevelopmentNode } from "../rpc/chain.js";
+import { noRetries } from "../rpc/rpc-client.js";
+import type { Receipt } from "../rpc/transactions.js";
+import {
+  offerAtMost,
+  parseFeeLimits,
+  requireFeeLimit,
+  requireWithin,
+  resolveFees,
+  resolveGas,
+} from "./fees.js";
+import type { Call, Fees } from "./fees.js";
+import { Following } from "./follow.js";
+import { TimeLimit } from "./job.js";
+import type { CheckRound, End } from "./job.js";
+import { findFreeNonce, inTurn } from "./signer.js";
+import type { Signer } from "./signer.js";
+import { sign } from "./transaction.js";
+
+interface Sending {
+  readonly signer: Signer;
+  /** Asks a person, who judges the highest cost in wei. Default: nobody is asked. */
+  readonly confirm?: ((maxCost: bigint) => Promise<void>) | undefined;
+  /** Why nothing is to be sent any more. Default: nothing stands against it. */
+  readonly checkRound?: CheckRound;
+  readonly onHash?: (hash: Hex) => void;
+  /** Makes the error of a call that reverts, or is not known to be mined. */
+  readonly failed: (problem: string) => VaultError;
+}
+
+/** For each transaction; a deadline of the client may come first. */
+const TIMEOUT_MS = 300_000;
+/** A development node is near, and mostly mines at once. */
+const POLLING_MS = { development: 50, live: 500 };
+
+/**
+ * Sends calls of one account in their order, in its turn, and waits until all are mined. It
+ * waits once all are sent, so that they can share a block. After a failure it looks, and
+ * signs nothing again.
+ *
+ * @throws VaultError of `failed`, VAULT_FEE_ABOVE_LIMIT, VAULT_FEE_LIMIT_NEEDED,
+ * VAULT_PENDING_TRANSACTIONS and errors of a request
+ */
+export async function sendCalls(
+  vault: VaultClient,
+  calls: readonly Call[],
+  { signer, confirm, checkRound, onHash, failed }: Sending,
+): Promise<readonly Receipt[]> {
+  const { rpc } = vault;
+  const from = signer.address;
+  const host = hasHost(vault) ? vault : undefined;
+  const requireMined = (end: End): Receipt => {
+    if (end.kind === "mined" && end.receipt.succeeded !== false) {
+      return end.receipt;
+    }
+    throw failed(
+      end.kind === "mined"
+        ? `transaction ${end.hash} was mined and failed`
+        : end.reason.replace(/\.$/u, ""),
+    );
+  };
+  return await inTurn(rpc, from, async () => {
+    const chainId = await vault.chainId();
+    const isDevelopment = await isDevelopmentNode(rpc);
+    const next = await getNextBlock(rpc);
+    const observed = next.base.number;
+    const sent: Following[] = [];
+    let first: number | undefined;
+    for (const call of calls) {
+      const request = { from, ...call };
+      const found = await resolveGas(
+        rpc,
+        host?.connection.networkConfig ?? {},
+        request,
+        next,
+      );
+      if ("reverted" in found) {
+        throw failed(found.reverted.text);
+      }
+      const { gas } = found;
+      // A plain provider has no limits: the node or the wallet behind it sets the price.
+      const fees =
+        host === undefined
+          ? undefined
+          : await agreedFees(host, gas, next, confirm);
+      // On a development node, others of the account may wait for the next block, too.
+      first ??= isDevelopment
+        ? await getNonce(rpc, from, "pending")
+        : await findFreeNonce(rpc, signer, observed);
+      const nonce = first + sent.length;
+      const unsigned = { ...request, chainId, nonce, gas, fees };
+      const transaction = await sign(rpc, signer, unsigned);
+      const limit = new TimeLimit(TIMEOUT_MS, rpc);
+      const { signal } = limit;
+      const following = new Following({
+        rpc: rpc.withOptions({ signal }).withRetries(noRetries),
+        transactions: [
+          { ...transaction, kind: "settlement", preparedAt: Date.now() },
+        ],
+        isResumed: false,
+        sentAfterBlock: observed,
+        confirmations: 1,
+        limit,
+        pollingIntervalMs: POLLING_MS[isDevelopment ? "development" : "live"],
+        checkRound: async (at) => await checkRound?.(at),
+        emit: (event) => {
+          const isNamed = event.type === "hash" || event.type === "sending";
+          if (isNamed && event.hash !== null) {
+            onHash?.(event.hash);
+          }
+        },
+      });
+      if (!(await following.begin())) {
+        // What comes after it could not be mined without it.
+        requireMined(await following.toEnd());
+      }
+      sent.push(following);
+    }
+    const receipts: Receipt[] = [];
+    for (const following of sent) {
+      receipts.push(requireMined(await following.toEnd()));
+    }
+    return receipts;
+  });
+}
+
+/** The fees of now, within the limits, which a person agrees to or a limit bounds. */
+async function agreedFees(
+  vault: VaultHost,
+  gas: bigint,
+  next: NextBlock,
+  confirm: Sending["confirm"],
+): Promise<Fees> {
+  const { rpc, connection } = vault;
+  const limits = parseFeeLimits(vault);
+  const offered = await resolveFees(rpc, connection.networkConfig, next);
+  const price = offerAtMost(offered, limits.maxFeePerGas?.wei);
+  requireWithin(rpc.network, price.current, price.fees, limits);
+  await (confirm === undefined
+    ? requireFeeLimit(vault, price, limits)
+    : confirm(gas * price.highest));
+  return price.fees;
+}
