@@ -43,7 +43,7 @@ const others = {
     },
     VAULT_LIVE_NETWORK: {
       text: "Network {network} (chain id {chainId}, client {client}) is not a known development node, and mocks are for these.",
-      fix: "Use anvil, `hardhat node` or an in-process network. Elsewhere, only deployMocks() with `allowLiveNetwork` and `npx hardhat vault deploy-mocks --yes` are possible, and cost money.",
+      fix: "Use anvil, `hardhat node` or an in-process network. Elsewhere, only deployMocks() with `allowLiveNetwork` and `npx hardhat vault deploy-mocks --yes` are possible; they cost money, and need a limit of the fee.",
     },
     VAULT_INVALID_FIXTURE: {
       text: "The fixture {file} cannot be used: {problem}.",
@@ -190,7 +190,7 @@ const refusals = {
     },
     VAULT_FEE_LIMIT_NEEDED: {
       text: "Nobody is asked, network {network} is live, and no limit bounds the fee. A unit of gas costs {price} now.",
-      fix: "Write `maxFeePerGasLimit: {limit}n,` into networks.{network}.vault: ten times that. Or pass `maxFeePerGas: {limit}n`. Nothing was sent.",
+      fix: "Write `maxFeePerGasLimit: {limit}n,` into networks.{network}.vault: ten times that. Or pass `maxFeePerGas: {limit}n`, which settleAll() takes. Nothing was sent.",
       cli: "Write `maxFeePerGasLimit: {limit}n,` into networks.{network}.vault: ten times that. Or pass `--max-fee-per-gas {limit}wei`, which `settle` takes. Nothing was sent.",
     },
     VAULT_REVERTED_BEFORE: {

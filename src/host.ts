@@ -14,11 +14,11 @@ export const FORK_NETWORK = "vaultFork";
 /** Settings of a settlement that need no resolving. */
 export interface SettlementSettings {
   /**
-   * Highest `maxFeePerGas` of a settlement in wei; on legacy chains the highest
-   * `gasPrice`. Above it nothing is sent. Default: no limit.
+   * Highest `maxFeePerGas` of a settlement, a guard or mocks in wei; on legacy chains the
+   * highest `gasPrice`. Above it nothing is sent. Default: no limit.
    */
   maxFeePerGasLimit?: bigint | undefined;
-  /** Highest `maxPriorityFeePerGas` of a settlement in wei. Default: no limit. */
+  /** Highest `maxPriorityFeePerGas` of them in wei. Default: no limit. */
   maxPriorityFeePerGasLimit?: bigint | undefined;
   /**
    * Milliseconds after which a settlement that is not mined is replaced at a higher fee, up

@@ -65,7 +65,10 @@ const deployOptions = {
    * `hardhat node` only. Default: fixed addresses in process, else new ones.
    */
   at: optional<MockAddresses>(),
-  /** Deploy also to a network where it costs money. Default: false. */
+  /**
+   * Deploy also to a network where it costs money: nobody is asked, so it needs
+   * `maxFeePerGasLimit`. Over a plain provider, its wallet or node sets the price. Default: false.
+   */
   allowLiveNetwork: optional<boolean>(),
 };
 
@@ -79,9 +82,9 @@ const DEFAULT_SCENARIO = "open-round";
  * 2's `hre.network.provider` or viem's test client.
  *
  * @returns The handle that scripts them; its `vault` reads them.
- * @throws VaultError VAULT_LIVE_NETWORK,
- * VAULT_NO_SIGNER, VAULT_MOCK_SCRIPT_FAILED, VAULT_INVALID_ARGUMENT,
- * VAULT_INVALID_FIXTURE and errors of a request
+ * @throws VaultError VAULT_LIVE_NETWORK, VAULT_FEE_LIMIT_NEEDED, VAULT_FEE_ABOVE_LIMIT,
+ * VAULT_PENDING_TRANSACTIONS, VAULT_NO_SIGNER, VAULT_UNKNOWN_SIGNER, VAULT_MOCK_SCRIPT_FAILED,
+ * VAULT_INVALID_ARGUMENT, VAULT_INVALID_FIXTURE and errors of a request
  *
  * @example
  * ```ts

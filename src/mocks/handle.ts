@@ -54,7 +54,8 @@ export interface RecordedSettlement {
 
 /**
  * Scripts mocks. Every method that changes something is one transaction (many
- * orders need more) and resolves once it is mined. Values are unscaled.
+ * orders need more) and resolves once it is mined. It is sent as `deployMocks()` sends.
+ * Values are unscaled.
  *
  * Every method throws VAULT_NOT_A_MOCK, VAULT_MOCK_SCRIPT_FAILED, and
  * VAULT_INVALID_ARGUMENT, VAULT_INVALID_INTEGER or VAULT_INVALID_ADDRESS for a

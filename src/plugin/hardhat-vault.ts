@@ -225,9 +225,10 @@ export class HardhatVault extends VaultClient implements VaultHost {
    * Deploys the six mocks and binds this connection's vault to them.
    *
    * @returns The handle that scripts them; its `vault` stays bound to them.
-   * @throws VaultError VAULT_LIVE_NETWORK,
-   * VAULT_NO_SIGNER, VAULT_MOCK_SCRIPT_FAILED, VAULT_INVALID_ARGUMENT,
-   * VAULT_INVALID_FIXTURE and errors of a request
+   * @throws VaultError VAULT_LIVE_NETWORK, VAULT_FEE_LIMIT_NEEDED, VAULT_FEE_ABOVE_LIMIT,
+   * VAULT_PENDING_TRANSACTIONS, VAULT_NO_SIGNER, VAULT_UNKNOWN_SIGNER,
+   * VAULT_MOCK_SCRIPT_FAILED, VAULT_INVALID_ARGUMENT, VAULT_INVALID_FIXTURE and errors of a
+   * request
    *
    * @example
    * ```ts

@@ -61,7 +61,10 @@ export interface RetryEvent {
 export interface RequestOptions {
   /** Milliseconds for the whole group, retries included. */
   readonly timeout?: number | undefined;
-  /** Ends the wait for the requests, which then throw its reason. A transaction is still sent. */
+  /**
+   * Ends the wait for the requests, which then throw its reason. A transaction is still sent,
+   * and if it has left, an error or a settlement names it.
+   */
   readonly signal?: AbortSignal | undefined;
   readonly onRetry?: ((event: RetryEvent) => unknown) | undefined;
 }

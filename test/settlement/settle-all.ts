@@ -206,6 +206,7 @@ describe("settleAll", () => {
       afterResume(endDeadlines);
       expectOpen(await keeper.settle(), /in time/u);
     });
+  });
 
   it("stays unfinished, and waits no longer, if the client's signal is aborted", async () => {
     const stop = new AbortController();

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 
 import { expect } from "chai";
+import { Transaction } from "ethers";
 
 import { contractRoleNames } from "../../src/protocol/index.js";
 import { useAnvil } from "../helpers/anvil.js";
@@ -11,7 +12,7 @@ import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
 import { createTestHre, hreOnLive, httpNetwork } from "../helpers/hre.js";
 import type { NetworkSettings } from "../helpers/hre.js";
-import { NOBODY } from "../helpers/names.js";
+import { NOBODY, SECOND } from "../helpers/names.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcHandler, RpcServer } from "../helpers/rpc-server.js";
 import { parseDocument, runTyped } from "../helpers/run-vault-task.js";
@@ -251,13 +252,25 @@ describe("vault deploy-mocks", () => {
     });
   }
 
+  it("deploy-mocks --yes sends nothing to a live network without a limit of the fee: VAULT_FEE_LIMIT_NEEDED", async () => {
+    const { message, ...error } = await errorOf("deploy-mocks --yes");
+    expect(error).to.include({ code: "VAULT_FEE_LIMIT_NEEDED" });
+    expect(message).to.match(
+      /Write `maxFeePerGasLimit: \d+n,` into networks\.live\.vault/u,
+    );
+    const methods = live.requests.map(({ method }) => method);
+    expect(methods.join(" ")).to.not.include("eth_send");
+  });
+
   it("deploy-mocks --yes deploys to a live network, from the account that networks.<name>.from names", async () => {
-    const from = "0x70997970c51812dc3a010c7d01b50e0d17dc79c8";
-    const result = await run("deploy-mocks --yes --json", { from }, live.url);
-    expect(parseDocument(result)).to.include({ chainId: 56 });
+    live.handler = asLiveNode("Geth/v1.16.4-stable");
+    const vault = { maxFeePerGasLimit: 10n ** 12n };
+    const settings = { from: SECOND.toLowerCase(), vault };
+    const result = await run("deploy-mocks --yes --json", settings, live.url);
+    expect(parseDocument(result)).to.include({ scenario: "open-round" });
     const senders = live.requests
-      .filter(({ method }) => method === "eth_sendTransaction")
-      .map(({ params }) => fieldsOf(params[0])["from"]);
-    expect(new Set(senders)).to.deep.equal(new Set([from]));
+      .filter(({ method }) => method === "eth_sendRawTransaction")
+      .map(({ params }) => Transaction.from(String(params[0])).from);
+    expect([senders.length, ...new Set(senders)]).to.deep.equal([7, SECOND]);
   });
 });
