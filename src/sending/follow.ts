@@ -220,7 +220,7 @@ export class Following {
     const isUnread = VaultError.isVaultError(round);
     const code = isUnread ? round.code : "VAULT_RPC_TIMEOUT";
     const why = seen.text.replace(/\.$/u, "");
-    const reason = `The time is over, so nothing was sent: ${why}.`;
+    const reason = `It could not be prepared in time, so nothing was sent: ${why}.`;
     return { kind: "stopped", status: "refused", code, reason };
   }
 
