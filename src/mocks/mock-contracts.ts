@@ -14,10 +14,10 @@ import { byRole, contractRoleNames, contractRoles } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
 import { TRANSACTION_GAS_CAP, getNextBlock } from "../rpc/blocks.js";
 import { callContract, isDevelopmentNode } from "../rpc/chain.js";
+import type { Call } from "../rpc/chain.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 import { trace } from "../rpc/transactions.js";
 import type { Receipt } from "../rpc/transactions.js";
-import type { Call } from "../sending/fees.js";
 import { sendCalls } from "../sending/send-calls.js";
 import { isInTurn, resolveSigner } from "../sending/signer.js";
 import {

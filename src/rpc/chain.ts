@@ -112,6 +112,12 @@ export async function hasCode(
   return (await getCode(rpc, address, block)) !== "0x";
 }
 
+/** What an account calls. Without `to`, it deploys the data. */
+export interface Call {
+  readonly to?: string | undefined;
+  readonly data: string;
+}
+
 export interface CallRequest {
   readonly from: string;
   readonly to: string;

@@ -11,6 +11,7 @@ import { formatGasPrice } from "../protocol/round.js";
 import { TRANSACTION_GAS_CAP } from "../rpc/blocks.js";
 import type { Header } from "../rpc/blocks.js";
 import { isDevelopmentNode } from "../rpc/chain.js";
+import type { Call } from "../rpc/chain.js";
 import { isNodeError } from "../rpc/errors.js";
 import type { Reverted } from "../rpc/revert-reason.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
@@ -187,12 +188,6 @@ export function raiseFees(old: Fees, asked: Fees): Fees {
 
 function raise(price: bigint): bigint {
   return price === 0n ? 1n : (price * 9n + 7n) / 8n;
-}
-
-/** What an account calls. Without `to`, it deploys the data. */
-export interface Call {
-  readonly to?: string | undefined;
-  readonly data: string;
 }
 
 export interface Gas {

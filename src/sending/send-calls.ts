@@ -8,6 +8,7 @@ import type { Hex } from "../protocol/index.js";
 import { getNextBlock } from "../rpc/blocks.js";
 import type { NextBlock } from "../rpc/blocks.js";
 import { getNonce, isDevelopmentNode } from "../rpc/chain.js";
+import type { Call } from "../rpc/chain.js";
 import { noRetries } from "../rpc/rpc-client.js";
 import type { Receipt } from "../rpc/transactions.js";
 import {
@@ -18,7 +19,7 @@ import {
   resolveFees,
   resolveGas,
 } from "./fees.js";
-import type { Call, Fees } from "./fees.js";
+import type { Fees } from "./fees.js";
 import { Following } from "./follow.js";
 import { TimeLimit } from "./job.js";
 import type { CheckRound, End } from "./job.js";
@@ -71,8 +72,7 @@ export async function sendCalls(
   return await inTurn(rpc, from, async () => {
     const chainId = await vault.chainId();
     const isDevelopment = await isDevelopmentNode(rpc);
-    const next = await getNextBlock(rpc);
-    const observed = next.base.number;
+    let next = await getNextBlock(rpc);
     const receipts: Receipt[] = [];
     const sent: Following[] = [];
     const waitForAll = async (): Promise<void> => {
@@ -97,6 +97,7 @@ export async function sendCalls(
       if (gas > room) {
         // Of what waits for a later block, anvil drops some.
         await waitForAll();
+        next = await getNextBlock(rpc);
         room = next.gasLimit;
       }
       room -= gas;
@@ -108,7 +109,7 @@ export async function sendCalls(
       // On a development node, others of the account may wait for the next block, too.
       first ??= isDevelopment
         ? await getNonce(rpc, from, "pending")
-        : await findFreeNonce(rpc, signer, observed);
+        : await findFreeNonce(rpc, signer, next.base.number);
       const nonce = first + receipts.length + sent.length;
       const unsigned = { ...request, chainId, nonce, gas, fees };
       const transaction = await sign(rpc, signer, unsigned);
@@ -120,7 +121,7 @@ export async function sendCalls(
           { ...transaction, kind: "settlement", preparedAt: Date.now() },
         ],
         isResumed: false,
-        sentAfterBlock: observed,
+        sentAfterBlock: next.base.number,
         confirmations: 1,
         limit,
         pollingIntervalMs: POLLING_MS[isDevelopment ? "development" : "live"],

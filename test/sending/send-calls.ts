@@ -53,6 +53,16 @@ describe("sendCalls()", () => {
     expect(blocks.size).to.equal(1);
   });
 
+  it("waits for those that fill a block before it sends the next one", async () => {
+    // Two of them, with a quarter more, are a block.
+    keeper.chain.on("eth_estimateGas", () => "0xb71b00");
+    await send();
+    const methods = keeper.chain.asked.map(({ method }) => method);
+    const receipt = methods.indexOf("eth_getTransactionReceipt");
+    const sends = methods.slice(0, receipt).filter((one) => one === SEND);
+    expect([sends.length, sent().length]).to.deep.equal([2, 3]);
+  });
+
   it("signs none after one that the node refuses", async () => {
     keeper.chain.on(SEND, async (_, answer, seen) => {
       if (seen === 1) {
