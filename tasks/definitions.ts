@@ -301,7 +301,9 @@ export const tasks = {
       keysOf(scenarios),
       `State of the mocks: ${keysOf(scenarios).join(", ")} (default: open-round)`,
     ),
-    yes: flag("Deploy to a live network, too; this costs money, and needs maxFeePerGasLimit"),
+    yes: flag(
+      "Deploy to a live network, too; this costs money, and needs maxFeePerGasLimit",
+    ),
     timeout: timeoutOfTransaction(120),
   }),
 
