@@ -78,7 +78,7 @@ async function findOpenFiles(
   }
   const flag = instance === undefined ? "" : ` --instance ${instance}`;
   const detail = `a settlement may be under way: ${files.join(", ")}`;
-  const fix = `Once the check \`network\` passes: \`npx hardhat vault settle --resume --network ${network}${flag}\`.`;
+  const fix = `The files name chain and vault. If they are of this network, once the check \`network\` passes: \`npx hardhat vault settle --resume --network ${network}${flag}\`.`;
   return [{ name: "journal", status: "warn", detail, fix }];
 }
 

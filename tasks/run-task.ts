@@ -282,7 +282,7 @@ function limitOpening(
         return await inTime(
           async () => await next(context, asked),
           // Before a deadline of the reads, which would not name the variable.
-          (left() ?? Infinity) - 10,
+          Math.max(1, (left() ?? Infinity) - 10),
         );
       } catch (error) {
         throw hasErrorCode(error, "VAULT_HARDHAT_ERROR")

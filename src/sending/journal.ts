@@ -63,6 +63,8 @@ const journalSchema = z
     guard: recordedAddress.optional(),
     /** True if it must not be sent before the round's end. */
     ifExpired: z.literal(true).optional(),
+    /** True if it may be one of several steps, and leave the round open. */
+    partial: z.literal(true).optional(),
     /** Latest block before it was sent. */
     sentAfterBlock: recordedCount,
     round: recordedRound,

@@ -81,13 +81,6 @@ export function toSettlement(
 /** What is known of an end, and whether a later look can find more. */
 type KnownResult = KnownEnd & Omit<SettlementResult, "chainId" | "settlement">;
 
-/** What a settlement was to do. */
-interface Expected {
-  readonly preview: Simulation | null;
-  /** True if it may be one of several steps, and leave the round open. */
-  readonly isStep: boolean;
-}
-
 /**
  * Reads what a settlement did that ended. Never throws: what cannot be read is left to resume.
  *
@@ -97,13 +90,12 @@ export async function readResult(
   vault: VaultHost,
   entry: JournalEntry,
   end: End,
-  expected: Expected,
+  preview: Simulation | null,
   timeout: number,
 ): Promise<SettlementResult> {
-  const { preview } = expected;
   const read = async (): Promise<KnownResult> =>
     end.kind === "mined"
-      ? await readMined(vault.withOptions({ timeout }), entry, end, expected)
+      ? await readMined(vault.withOptions({ timeout }), entry, end, preview)
       : {
           ...("receipt" in end && end.receipt),
           ...end,
@@ -129,9 +121,9 @@ export async function readResult(
 
 async function readMined(
   vault: VaultHost,
-  { round, guard }: JournalEntry,
+  { round, guard, partial }: JournalEntry,
   mined: Mined,
-  { preview, isStep }: Expected,
+  preview: Simulation | null,
 ): Promise<KnownResult> {
   const { receipt, transaction, hash } = mined;
   const { blockNumber: number } = receipt;
@@ -155,9 +147,8 @@ async function readMined(
   const guarded = guard === undefined ? undefined : parseGuarded(guard, data);
   const route = { from, vaultAddress: to, ...guarded };
   const { after, block, readings } = around;
-  // A person who was shown that it does not settle the round has agreed.
-  const isMeant = isStep || preview?.status === "not-settled";
-  const mustSettle = guarded?.guard.mustSettle ?? (isMeant ? false : undefined);
+  const mustSettle =
+    guarded?.guard.mustSettle ?? (partial === true ? false : undefined);
   const effect = isReverted
     ? await whyReverted(vault, round, route, mined, after)
     : effectOn(round, mustSettle, number, around);

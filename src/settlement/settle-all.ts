@@ -180,13 +180,14 @@ class SettlementRun {
       return answered.stop;
     }
     await journal.requireSameChainKind(vault);
-    // Another process may have begun one before the user confirmed, and paid for a revert.
+    // Another process may have begun one before the user confirmed, and paid for a revert, also
+    // while a person signed.
     await journal.refuseUnfinishedElseClear();
+    const entry = await signEntry(vault, answered, options);
     const since = await journal.findRevertBefore(vault.networkName, round);
     if (since !== undefined && since.message !== reverted?.message) {
       return refusedBy(since);
     }
-    const entry = await signEntry(vault, answered, options);
     await journal.begin(entry);
     return await this.#followToEnd(journal, entry, signer);
   }
@@ -269,7 +270,7 @@ class SettlementRun {
         vault,
         followed,
         end,
-        { preview: this.#preview, isStep: options.partial === true },
+        this.#preview,
         Math.max(limit.remaining, LEAST_READING_MS),
       );
       if (result.isFinal && end.kind !== "stopped") {
@@ -353,8 +354,8 @@ class SettlementRun {
 /** Signs the transaction, and makes what is written to the journal before it is sent. */
 async function signEntry(
   { rpc }: VaultHost,
-  { signer, route, current, gas, price }: Agreed,
-  { limits, ifExpired }: ParsedOptions,
+  { signer, route, current, gas, price, preflight }: Agreed,
+  { limits, ifExpired, partial }: ParsedOptions,
 ): Promise<JournalEntry> {
   const { chainId, block, round } = current;
   const nonce = await findFreeNonce(rpc, signer, block.number);
@@ -366,12 +367,16 @@ async function signEntry(
   const call = { ...settlementCall(route), chainId, nonce, gas, fees };
   const transaction = await sign(rpc, signer, call);
   const preparedAt = Date.now();
+  // A person who was shown that it does not settle the round has agreed.
+  const isStep =
+    partial === true || preflight.preview?.status === "not-settled";
   return {
     sentAfterBlock: block.number,
     round,
     transactions: [{ ...transaction, kind: "settlement", preparedAt }],
     guard: route.guard?.address,
     ifExpired: ifExpired ? true : undefined,
+    partial: isStep ? true : undefined,
   };
 }
 

@@ -195,7 +195,7 @@ describe("the tokens that a vault pays through a guard", () => {
       const settings = { from: keeper.settler, vault: { contracts, guard } };
       const hre = await hreOnLive(keeper.node.url, settings);
       const { stdout } = await runTyped(hre, typed);
-      expect(stdout).to.include(` --tokens ${await token.getAddress()}`);
+      expect(stdout).to.include(`--tokens ${await token.getAddress()}`);
     });
   }
 

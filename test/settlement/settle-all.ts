@@ -56,6 +56,16 @@ describe("settleAll", () => {
 
   itSettles(keeper, [
     {
+      title: "has no code for a step of several that it resumes",
+      given: async (on) => {
+        on.chain.effect = (round) => round;
+        await on.interrupt({}, { partial: true });
+        on.chain.effect = (round) => round;
+      },
+      options: resume,
+      is: { status: "not-settled", code: null },
+    },
+    {
       title: "refuses another chain than the configured one: VAULT_WRONG_CHAIN",
       network: { chainId: 1 },
       is: { status: "refused", code: "VAULT_WRONG_CHAIN", before: null },

@@ -122,7 +122,7 @@ describe("vault doctor without a node", () => {
     }
     const [found, ...others] = await checksOf("mainnet");
     expect(found).to.equal(
-      `journal | warn | a settlement may be under way: vault-deployments/${OPEN} | Once the check \`network\` passes: \`npx hardhat vault settle --resume --network mainnet\`.`,
+      `journal | warn | a settlement may be under way: vault-deployments/${OPEN} | The files name chain and vault. If they are of this network, once the check \`network\` passes: \`npx hardhat vault settle --resume --network mainnet\`.`,
     );
     expect(others).to.deep.equal([]);
     expect((await checksOf("live")).join()).to.include(
