@@ -19,7 +19,7 @@ import type { RpcClient } from "../rpc/rpc-client.js";
 import { trace } from "../rpc/transactions.js";
 import type { Receipt } from "../rpc/transactions.js";
 import { sendCalls } from "../sending/send-calls.js";
-import { isInTurn, resolveSigner } from "../sending/signer.js";
+import { resolveSigner } from "../sending/signer.js";
 import {
   MockLiquidityPoolArtifact,
   MockTradingArtifact,
@@ -129,11 +129,8 @@ export async function changeMocks<Result>(
   vault: VaultClient,
   change: () => Promise<Result>,
 ): Promise<Result> {
-  return await withCallerStack(async () =>
-    // What has a turn must not wait for a change that waits for that turn.
-    isInTurn() && !isInProcess(vault)
-      ? await change()
-      : await vault.rpc.node.changes(change),
+  return await withCallerStack(
+    async () => await vault.rpc.node.changes(change),
   );
 }
 

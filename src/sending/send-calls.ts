@@ -1,7 +1,7 @@
 // Sends what needs no journal: guards and mocks.
 
 import type { VaultClient } from "../client/vault-client.js";
-import type { VaultError } from "../errors.js";
+import { VaultError } from "../errors.js";
 import { hasHost } from "../host.js";
 import type { VaultHost } from "../host.js";
 import type { Hex } from "../protocol/index.js";
@@ -23,7 +23,7 @@ import type { Fees } from "./fees.js";
 import { Following } from "./follow.js";
 import { TimeLimit } from "./job.js";
 import type { CheckRound, End } from "./job.js";
-import { findFreeNonce, inTurn } from "./signer.js";
+import { findFreeNonce } from "./signer.js";
 import type { Signer } from "./signer.js";
 import { sign } from "./transaction.js";
 
@@ -44,8 +44,8 @@ const TIMEOUT_MS = 300_000;
 const POLLING_MS = { development: 50, live: 500 };
 
 /**
- * Sends calls of one account in their order, in its turn, and waits until all are mined; as
- * many as a block holds are sent before it waits. After a failure it looks, and signs nothing
+ * Sends calls of one account in their order, and waits until all are mined; as many as a block
+ * holds are sent before it waits. After a failure it looks, and signs nothing
  * again.
  *
  * @throws VaultError of `failed`, VAULT_FEE_ABOVE_LIMIT, VAULT_FEE_LIMIT_NEEDED,
@@ -69,7 +69,8 @@ export async function sendCalls(
         : end.reason.replace(/\.$/u, ""),
     );
   };
-  return await inTurn(rpc, from, async () => {
+  const named: Hex[] = [];
+  try {
     const chainId = await vault.chainId();
     const isDevelopment = await isDevelopmentNode(rpc);
     let next = await getNextBlock(rpc);
@@ -129,6 +130,7 @@ export async function sendCalls(
         emit: (event) => {
           const isNamed = event.type === "hash" || event.type === "sending";
           if (isNamed && event.hash !== null) {
+            named.push(event.hash);
             onHash?.(event.hash);
           }
         },
@@ -141,7 +143,19 @@ export async function sendCalls(
     }
     await waitForAll();
     return receipts;
-  });
+  } catch (error) {
+    // The advice of most errors says that nothing was sent.
+    throw named.length === 0 || calls.length === 1
+      ? error
+      : failed(`${problemOf(error)}; sent: ${named.join(", ")}`);
+  }
+}
+
+function problemOf(error: unknown): string {
+  const text = VaultError.isVaultError(error)
+    ? (error.details["problem"] ?? error.shortMessage)
+    : error;
+  return String(text).replace(/\.$/u, "");
 }
 
 /** The fees of now, within the limits, which a person agrees to or a limit bounds. */

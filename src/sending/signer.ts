@@ -1,5 +1,3 @@
-import { AsyncLocalStorage } from "node:async_hooks";
-
 import { HDNodeWallet, Mnemonic, Wallet } from "ethers";
 import type { BaseWallet, Transaction } from "ethers";
 import type { NetworkConfig } from "hardhat/types/config";
@@ -147,17 +145,9 @@ export async function findFreeNonce(
   return mined;
 }
 
-/** The queues whose turn the work under way has. */
-const turns = new AsyncLocalStorage<Set<unknown>>();
-
-/** True for what an account sends in its turn, and for what that awaits, as a listener. */
-export function isInTurn(): boolean {
-  return (turns.getStore()?.size ?? 0) > 0;
-}
-
 /**
  * Runs what one account sends on a connection one after the other: its nonce is free only
- * once the transaction before is mined. What the task awaits may send in the same turn.
+ * once the transaction before is mined.
  */
 export async function inTurn<Result>(
   { node }: RpcClient,
@@ -167,14 +157,7 @@ export async function inTurn<Result>(
   const key = account.toLowerCase();
   const queue = node.senders.get(key) ?? pLimit(1);
   node.senders.set(key, queue);
-  const held = turns.getStore();
-  if (held?.has(queue) === true) {
-    return await task();
-  }
-  return await queue(async () => {
-    const all = new Set(held).add(queue);
-    return await turns.run(all, task).finally(() => all.delete(queue));
-  });
+  return await queue(task);
 }
 
 type Accounts = Exclude<

@@ -14,7 +14,7 @@ import type { Hex } from "../protocol/index.js";
 import { getCode, hasCode } from "../rpc/chain.js";
 import { nothingToDo } from "../sending/job.js";
 import { sendCalls } from "../sending/send-calls.js";
-import { resolveSigner } from "../sending/signer.js";
+import { inTurn, resolveSigner } from "../sending/signer.js";
 import { requireChain } from "./current-round.js";
 
 export interface DeployedGuard {
@@ -89,28 +89,31 @@ export async function deployGuard(
   const call = hasDeployer
     ? { to: CREATE2_DEPLOYER, data: concat([ZeroHash, code]) }
     : { data: code };
-  const sending = sendCalls(vault, [call], {
+  const sending = {
     signer,
     failed,
     onHash,
     confirm:
       confirm === undefined
         ? undefined
-        : async (maxCost) => {
+        : async (maxCost: bigint) => {
             await confirm({ from, settler, chainId, maxCost });
           },
-    checkRound: async (at) =>
+    checkRound: async (at?: number) =>
       (await isThere(at)) ? nothingToDo("The guard is there.") : undefined,
-  });
+  };
+  const send = async () => await sendCalls(vault, [call], sending);
   // Without a status in the receipt, the code at the address decides.
-  const [receipt] = await sending.catch(async (error: unknown) => {
-    const isUnknown = hasErrorCode(error, "VAULT_GUARD_NOT_DEPLOYED");
-    // Another transaction put it there, also one before this in its block.
-    if (isUnknown && (await isThere().catch(() => false))) {
-      return [];
-    }
-    throw error;
-  });
+  const [receipt] = await inTurn(rpc, from, send).catch(
+    async (error: unknown) => {
+      const isUnknown = hasErrorCode(error, "VAULT_GUARD_NOT_DEPLOYED");
+      // Another transaction put it there, also one before this in its block.
+      if (isUnknown && (await isThere().catch(() => false))) {
+        return [];
+      }
+      throw error;
+    },
+  );
   return receipt === undefined
     ? await deployed(null)
     : await deployed(receipt.hash, address ?? receipt.contractAddress);

@@ -150,7 +150,7 @@ describe("mocks - scripting", () => {
       [
         "eth_getTransactionReceipt",
         (receipt: unknown) => ({ ...fieldsOf(receipt), status: "0x0" }),
-        /^transaction 0x\w{64} was mined and failed$/u,
+        /^transaction 0x\w{64} was mined and failed; sent: /u,
       ],
     ] as const) {
       const { details } = await expectVaultError(

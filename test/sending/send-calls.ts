@@ -78,6 +78,19 @@ describe("sendCalls()", () => {
     expect(sent()).to.deep.equal(all.slice(0, 2));
   });
 
+  it("names what was sent if the price is above the limit at a later one", async () => {
+    keeper.chain.on("eth_maxPriorityFeePerGas", (_, __, seen) =>
+      seen === 0 ? "0x1" : "0xffffffffffffff",
+    );
+    const { message } = await expectVaultError(
+      send(),
+      "VAULT_MOCK_SCRIPT_FAILED",
+    );
+    expect(message).to.match(/above the limit .*; sent: 0x\w{64}\./u);
+    expect(message).not.to.contain("Nothing was sent");
+    expect(sent()).to.deep.equal(all.slice(0, 1));
+  });
+
   it("looks for one whose answer is lost before it signs the next one", async () => {
     keeper.chain.on(SEND, async (_, answer, seen) => {
       await answer();
