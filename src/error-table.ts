@@ -260,7 +260,7 @@ const refusals = {
     },
     VAULT_GUARD_KEEPS_TOKENS: {
       text: "The settlement would leave tokens in the guard {guard}, from which nobody can take them: {tokens}.",
-      fix: "Name them, and the guard forwards them: set {setting} to {list}, or pass `tokens: {list}`, which is `--tokens {option}` on the command line. It forwards ERC-20 tokens and native currency alone: for others, remove `guard` from the settings. Nothing was sent.",
+      fix: "Name them, and the guard forwards them: set {setting} to {list}, or name {option} with the option `tokens`. It forwards ERC-20 tokens and native currency alone: for others, remove `guard` from the settings. Nothing was sent.",
     },
     VAULT_TOKENS_NOT_KNOWN: {
       text: "On network {network}, {problem}. So it is not known which tokens the vault pays to its caller, the guard {guard}, which forwards those alone that are named.",

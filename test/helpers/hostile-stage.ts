@@ -137,7 +137,8 @@ async function openStage(node: string) {
       timeout: string | undefined,
     ): TaskRun["args"] => ({
       ...args,
-      ...(/^(?:settle|deploy-guard)$/u.test(task) && timeout !== undefined
+      ...(/^(?:settle|deploy-(?:guard|mocks)|mock .*)$/u.test(task) &&
+      timeout !== undefined
         ? { timeout }
         : {}),
       ...("ids" in args ? range : {}),
