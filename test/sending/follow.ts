@@ -212,6 +212,14 @@ describe("Following", () => {
       troubles: [/no state/u],
     },
     {
+      title:
+        "sends nothing, and says so at once, if the newest block is too old",
+      means: { checkRound: async () => await Promise.reject(stale) },
+      is: { kind: "stopped", status: "refused", code: "VAULT_STALE_HEAD" },
+      says: /^(?!.*in time).* is 301 s old/u,
+      troubles: [/is 301 s old/u],
+    },
+    {
       title: "sends nothing, and says why, while the node cannot be reached",
       means: { checkRound: async () => await Promise.reject(unreachable) },
       is: { kind: "stopped", code: "VAULT_NETWORK_UNREACHABLE" },
@@ -292,6 +300,45 @@ describe("Following", () => {
       answers: { ...pending, [RECEIPT]: minedAfter(1) },
       is: mined,
       troubles: [/not cancelled: no key/u],
+    },
+    {
+      title:
+        "waits for the confirmations of what is mined when the key for its cancellation turns out to be missing",
+      plan: { ...resumed, requested: "cancel", confirmations: 2 },
+      answers: {
+        ...pending,
+        [RECEIPT]: minedAfter(1),
+        eth_blockNumber: (before) => (before < 3 ? "0x6" : "0x7"),
+      },
+      is: mined,
+      troubles: [/not cancelled: no key/u],
+    },
+    {
+      title: "sends a higher fee again if the node has the earlier one alone",
+      plan: resumed,
+      transactions: [ours, higher],
+      answers: {
+        eth_getTransactionByHash: (_, [hash]) => (hash === HASH ? seen : null),
+        [RECEIPT]: (_, [hash]) =>
+          hash === OTHER_HASH && sends.length > 0
+            ? { ...inBlock6, transactionHash: hash }
+            : null,
+      },
+      is: { kind: "mined", hash: OTHER_HASH },
+      sends: ["0x03"],
+    },
+    {
+      title:
+        "is not misled by a node of another branch that shows once another transaction with its nonce",
+      plan: resumed,
+      answers: {
+        eth_getTransactionCount: () => "0x8",
+        eth_getBlockByNumber: () => ({
+          transactions: [{ ...seen, input: "0x", hash: OTHER_HASH }],
+        }),
+        [RECEIPT]: minedAfter(1),
+      },
+      is: mined,
     },
     {
       title:
